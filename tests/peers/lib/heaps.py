@@ -2,8 +2,8 @@
 """Compares the functions of a heap with another tool's output: heaps.py pprof|folded OURS.json THEIRS.txt
 
 OURS is `heapdump tree --json --min-bytes 0` of one heap. THEIRS is the --text --show_bytes output of jeprof or
-google-pprof (self and cumulative bytes of each function), or folded stacks (cumulative bytes). Prints differences beyond
-rounding, or the number of functions compared.
+google-pprof (self and cumulative bytes of each function), or folded stacks (cumulative bytes). Prints differences
+beyond rounding, or the number of functions compared.
 """
 import json, re, sys
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares the listings of `heapdump memprof` and `llvm-profdata show --memory`: memprof_records.py OURS LLVM.
 
-Splits both into records by function: allocation sites (a call stack and the fields of a block) and call sites. Our listing
-of an indexed profile has fewer fields: only these are compared. Prints the number of sites; or the first differences, with
-status 1."""
+Splits both into records by function: allocation sites (a call stack and the fields of a block) and call sites. Our
+listing of an indexed profile has fewer fields: only these are compared. Prints the number of sites; or the first
+differences, with status 1."""
 import collections
 import sys
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The totals of a program's exact list of allocations: one_run.py FILE [pool]
 
-FILE is written by one_run.c, or is heaptrack's raw record (which begins with "v "). Prints blocks and bytes in total, at
-the peak, live at the end, and temporary (freed by their thread before its next allocation). For heaptrack's record it
-also prints heaptrack_print's number of temporary allocations. pool: without the first block of 72,704 bytes, which
-heaptrack's own C++ library allocates."""
+FILE is written by one_run.c, or is heaptrack's raw record (which begins with "v "). Prints blocks and bytes in
+total, at the peak, live at the end, and temporary (freed by their thread before its next allocation). For
+heaptrack's record it also prints heaptrack_print's number of temporary allocations. pool: without the first block
+of 72,704 bytes, which heaptrack's own C++ library allocates."""
 import struct
 import sys
 

@@ -1,4 +1,4 @@
-"""One file: its heaps as we read them, and whether JSON says the same, with every frame and with frames hidden."""
+"""One file: its heaps by our reading, compared with JSON, with all frames and with hidden frames."""
 import json, os, re
 import gen, readers
 from model import View, hiders, with_axis
@@ -8,7 +8,7 @@ from text import INVISIBLE
 # JSON --------------------------------------------------------------------------------------------
 
 def json_rows(view, rows):
-    """[(row, state or None)] of a tree in JSON; an axis's name is looked for as it is."""
+    """[(row, state or None)] of a JSON tree; the name of an axis is looked up as it is."""
     path, out = [], []
     for r in rows:
         del path[r["depth"]:]
@@ -32,7 +32,7 @@ def json_rows(view, rows):
 
 
 def check_json(report, view, heap):
-    """What a JSON tree says, against the view; returns whether all is right."""
+    """Compares a JSON tree with the view; returns whether all is right."""
     wrong = 0
     for r, state in json_rows(view, heap["rows"]):
         if r["name"] == "<other>" or state == "own" or (view.of_json and r["axis"] not in (None, "backtrace")):
@@ -43,7 +43,7 @@ def check_json(report, view, heap):
             continue
         n = view.amount(state)
         if state[0] < 0 and view.condensed and r["bytes"] <= n[0]:
-            continue                           # what hidden callees have; the rest is not known to be its own
+            continue                           # amounts of hidden callees; of the rest it is unknown whether it is self
         if (r["bytes"], r["blocks"]) != n[:2]:
             wrong += 1
             report("bytes" if r["bytes"] != n[0] else "blocks", f"{r} (right: {n})")
@@ -51,7 +51,7 @@ def check_json(report, view, heap):
 
 
 def cells_of_json(heap):
-    """A heap of another format, of what tree --json --all --frames all says of it."""
+    """A heap of another format, from the output of tree --json --all --frames all."""
     made = readers.Heap(heap["process"], heap["pid"], heap["dump"], heap["allocator"], heap["kind"], heap["sample_bytes"])
     cum, path = {}, []
     for r in heap["rows"]:
@@ -62,7 +62,7 @@ def cells_of_json(heap):
         stack = tuple(p["name"] for p in path if p["axis"] == "backtrace")
         kinds = [p["name"] for p in path if p["axis"] == "type"]
         if len(kinds) > 1 or any(p["axis"] == "type" for p in path[:-1]):
-            continue                           # a part of that type, which has been counted
+            continue                           # a part of that type, which is already counted
         key = stack, kinds[0] if kinds else None
         cum[key] = readers.added(cum.get(key), (r["bytes"], r["blocks"], r.get("error", 0) ** 2))
     readers.own_of(made, cum)
@@ -87,7 +87,7 @@ def selectors(h):
 
 
 class Shown:
-    """A heap with the ways in which it is shown."""
+    """A heap with the views that show it."""
 
     def __init__(self, heap, change):
         self.heap, self.change, self.made = heap, change, {}
@@ -148,14 +148,14 @@ class File:
             told = []
         self.all = heaps
         if self.format.startswith("entries without"):
-            report.left_out["files: entries without those above them"] += 1
-            return                             # JSON has such paths as one name
+            report.left_out["files: entries without their ancestors"] += 1
+            return                             # JSON joins such paths into one name
         rows = [r for t in told for r in t["rows"]]
         if not told or any(r["axis"] == "dominator" or r["bytes"] >> 62 or
                            (r["depth"] and not INVISIBLE.sub("", r["name"]).strip()) for r in rows) or \
                 sum((t["pid"], t["dump"], t["allocator"], t["kind"]) == (u["pid"], u["dump"], u["allocator"], u["kind"])
                     for t in told for u in told) > len(told):
-            return                             # of objects, or sums that overflow, or heaps that options do not tell apart
+            return                             # files of objects, sums that overflow, or heaps that no options distinguish
         if not self.own:
             heaps = []
             for t in told[:6]:
@@ -173,12 +173,12 @@ class File:
                 self.judge(h, mine[0])
 
     def of_kind(self, kind):
-        """Heaps of another kind, as JSON has them."""
+        """Heaps of another kind, from JSON."""
         out, status = self.tool.run(["tree", "--json", "--all", "--frames", "all", "--kind", kind, self.path])
         return [cells_of_json(t) for t in json.loads(out)["heaps"]] if not status else []
 
     def judge(self, h, told):
-        """Takes a heap whose JSON is right, with every frame and with frames hidden."""
+        """Accepts a heap whose JSON is right, with all frames and with hidden frames."""
         report, tool = self.report, self.tool
         shown = Shown(h, lambda s: s)
         if self.own:

@@ -1,4 +1,4 @@
-"""Random profiles by seed: Chromium traces (both ways to list a heap), rows as CSV, folded stacks."""
+"""Random profiles from seeds: Chromium traces (both forms of a heap), rows as CSV, folded stacks."""
 import csv, io, json, os, random
 
 OWN = ["main", "load(int)", "core::Engine::load_textures()", "clone", "mi_load_textures", "new_arena", "alloc::Arena::grow",
@@ -13,7 +13,7 @@ AGES = ["under 10 ms", "10 ms to 100 ms", "1 s to 10 s"]
 
 
 def profile(r, objects, plain=False):
-    """[(stack of (name, object), type, age, bytes, blocks)] of one heap, and whether blocks are known."""
+    """[(stack of (name, object), type, age, bytes, blocks)] of one heap, and whether block counts are known."""
     pool = []
     for f in r.sample(OWN, r.randint(3, 12)):
         for _ in range(r.choice((1, 1, 1, 2, 3))):
@@ -40,7 +40,7 @@ def profile(r, objects, plain=False):
 
 
 def changed(r, cells):
-    """The same heap later: some cells are gone, some grew."""
+    """The same heap later: some cells are gone, and some have grown."""
     out = []
     for stack, kind, age, n, blocks in cells:
         if r.random() < .15:
@@ -125,13 +125,13 @@ def trace(dumps, v2):
 
 
 def write(folder, seed):
-    """Two files, one later than the other; the second may have more dumps."""
+    """Two files of one program, the second taken later; it may have more dumps."""
     r = random.Random(seed)
     kind = ("chrome", "v2", "rows", "folded")[seed % 4]
     objects = r.random() < .5
     first = profile(r, objects)
     later = changed(r, first)
-    if kind == "rows" and r.random() < .4:     # blocks of some cells alone are unknown
+    if kind == "rows" and r.random() < .4:     # only some cells have unknown block counts
         first = [(*c[:4], None if r.random() < .3 else c[4]) for c in first]
     sampled, aged = r.random() < .3, r.random() < .5
     make = {"chrome": lambda d: trace(d, False), "v2": lambda d: trace(d, True), "folded": lambda d: folded(d[0]),

@@ -1,4 +1,5 @@
-"""What a screen shows of a heap, computed anew: a tree of stacks, and amounts of any of its nodes and other axes."""
+"""The figures of a heap's screen, computed independently: a tree of stacks, and amounts of each node by other
+axes."""
 import bisect, re
 
 ZERO = (0, 0, 0)
@@ -13,7 +14,7 @@ def less(x, y):
 
 
 def once(stack, most=32):
-    """Frames that are directly followed by the same frames again, told once."""
+    """Frames without direct repetitions: a repeated group of frames occurs once."""
     out = []
     for f in stack:
         out.append(f)
@@ -33,7 +34,7 @@ OUTER = re.compile(r"_start|__libc_start_\w+")
 
 
 def plain(name):
-    """A function without file, line, object."""
+    """A function without its file, line and object."""
     name = re.sub(r" \[[^\[\]]*\]$", "", name)
     return re.sub(r" \([^()]*:\d+\)$", "", name)
 
@@ -48,7 +49,7 @@ def cut_ends(stack, inner, outer):
 
 
 def hiders(stacks, shown):
-    """Ways to hide that could explain which names are left; the first that explains the whole is taken."""
+    """Rules of hiding that could explain the remaining names; the first that explains all of them is taken."""
     gone = {f for s in stacks for f in s} - shown
     ends = {f for f in {f for s in stacks for f in s} if INNER.fullmatch(plain(f)) or OUTER.fullmatch(plain(f))}
     both = gone | ends
@@ -67,7 +68,7 @@ def hiders(stacks, shown):
     def under_object(s, at):
         m = re.search(r" (\[[^\[\]]*\])$", s[at])
         return (m[1],) if m and m[1] in shown else ()
-    for at in (0, -1):                         # helpers alone are under the object of one of them
+    for at in (0, -1):                         # stacks of only helpers are shown under the object of one of them
         yield "names, helpers alone under their object", lambda s, at=at: \
             tuple(f for f in s if f not in gone) or (under_object(s, at) if s else ())
     yield "none", lambda s: s
@@ -76,8 +77,8 @@ def hiders(stacks, shown):
 # Views -------------------------------------------------------------------------------------------
 
 class View:
-    """Cells below a tree of stacks. A state is (node, axes): what is at or below a node (~node: at it, as <self> is)
-    and, by axis, a path."""
+    """Cells below a tree of stacks. A state is (node, axes): the cells at or below a node (~node: only at it, like
+    <self>) that have the given path on each axis."""
 
     def __init__(self, cells, change=lambda s: s, times=0, invert=False):
         self.name, self.parent, self.kids, self.cells = [None], [0], [{}], []
@@ -127,8 +128,8 @@ class View:
         return self.sum[0]
 
     def take_entries(self, cum, change, times, invert):
-        """Cumulative entries by stack and type, of a heap that was cut off; of those that become one the outermost
-        have what the others have."""
+        """Cumulative entries by stack and type, of a condensed heap. If several become one by hiding, the outermost
+        entries contain the others."""
         found = {}
         for (stack, kind), n in cum.items():
             if kind is not None and not invert:
@@ -170,7 +171,7 @@ class View:
         return n
 
     def own(self, state):
-        """What stands at a node and not below it."""
+        """The cells at a node, without those below it."""
         node, axes = state
         if axes and self.entries is not None:
             n = self.amount(state)
@@ -182,12 +183,12 @@ class View:
         return self.summed(range(lo, hi), axes)
 
     def own_moved(self, state):
-        """Of that, what hidden callees hold: all that is known of <self> where entries are cut off."""
+        """The part of it in hidden callees: all that is known of <self> in a condensed heap."""
         lo, hi = (f(self.at, self.begin[state[0]]) for f in (bisect.bisect_left, bisect.bisect_right))
         return self.summed([i for i in range(lo, hi) if self.cells[i][3]], state[1])
 
     def axis_own(self, state, axis):
-        """What is of the path of an axis and of none below it."""
+        """The cells with exactly this path on an axis, and no longer one."""
         node, axes = state
         path = dict(axes).get(axis, ())
         n = ZERO
@@ -213,13 +214,14 @@ def with_axis(state, axis, name):
 
 
 def by_name(heap_cells, change, axis=None):
-    """Of each name, what it holds in all, counted once, and itself; of the latter, what hidden callees hold."""
+    """For each name its cumulative amount, counted once, and its self amount; and the part of the latter in hidden
+    callees."""
     cum, own, moved = {}, {}, {}
     for stack, axes, *n in heap_cells:
         path = axes.get(axis, ()) if axis else change(stack)
         for f in set(path):
             cum[f] = add(cum.get(f, ZERO), tuple(n))
-        if path[-1:] == ("<self>",):           # a frame of the file
+        if path[-1:] == ("<self>",):           # <self> is a frame in the file
             path = path[:-1]
         if path:
             own[path[-1]] = add(own.get(path[-1], ZERO), tuple(n))

@@ -9,7 +9,7 @@ FOOT = re.compile(r"hidden: |not shown: |next: |\(\+\.\.\.\?\)|not listed|left o
 
 
 def top(report, out, tables, condensed, sort=None, rough=0):
-    """tables: by heap, its total and {name: (cumulative, own, what hidden callees hold)}."""
+    """tables: for each heap its total and {name: (cumulative, self, amount in hidden callees)}."""
     table, total, has_blocks, last = None, 0, False, None
     for raw in out.split("\n"):
         raw = raw.rstrip()
@@ -42,14 +42,14 @@ def top(report, out, tables, condensed, sort=None, rough=0):
         if condensed and plain == "<other>":
             continue
         if not found:
-            report.bad("name of no function", raw)
+            report.bad("a name of no function", raw)
             continue
         least = None
         for f in found:
             (cum, own, moved), part = table[f], m["bound"]
             if condensed and (is_size(m["own"], moved[0]) or approx(m["own"]) < own[0]):
-                own, part = (round(approx(m["own"])), None, moved[2]), True    # all that is known
-            if condensed and f == "<self>":    # what is not listed is not known
+                own, part = (round(approx(m["own"])), None, moved[2]), True    # nothing else is known
+            if condensed and f == "<self>":    # unlisted amounts are unknown
                 continue
             bad = [k for k, good in (("bytes", is_size(m["bytes"], cum[0])), ("share", is_share(m["share"], cum[0], total)),
                                      ("self", part or is_size(m["own"], own[0])),
@@ -80,14 +80,15 @@ def signed(printed, n):
 
 
 def suspects(report, out, heaps, bounds, sort=None):
-    """heaps: of a series, in turn. bounds(name, heap index): (least, most) amounts that a site of this name may have."""
+    """heaps: of a series, in order. bounds(name, heap index): (least, most) possible amounts of a site with this
+    name."""
     if re.match(r"the program freed all its memory: .*; the heap at its peak:$", out.split("\n")[0]):
         out = out.split("\n", 1)[1]             # the sites are of the peak
-    out = re.sub(r"\n {8}(?=\S)", " ", out)      # lines that go on below
+    out = re.sub(r"\n {8}(?=\S)", " ", out)      # lines that continue below
     for raw in out.split("\n"):
         if raw.endswith("…") and "called by" not in raw:
-            report.bad("suspects: a figure is cut off", raw)
-    if " alive" in out.split("\n")[0]:          # of objects
+            report.bad("suspects: a figure is cut", raw)
+    if " alive" in out.split("\n")[0]:          # suspects of objects
         return
     totals = []
     for h in heaps:
@@ -131,7 +132,7 @@ def suspects(report, out, heaps, bounds, sort=None):
             share = int(two[2])
             if share < 0:
                 report.bad("a share of growth below 0", f"{name}: {raw.strip()}")
-            elif share:                        # of one sum of growth for all
+            elif share:                        # shares of one sum of growth for all
                 least, most = max(least, 100 * abs(int(two[1])) / (share + .51)), min(most, 100 * abs(int(two[1])) / (share - .51))
         key = {"bytes": 1, "blocks": 3}.get(sort)
         if one and key and (one[key] or "").isdigit():
@@ -156,13 +157,13 @@ def suspects(report, out, heaps, bounds, sort=None):
             report.bad("unparsed", raw)
     report.relation()
     if least > most:
-        report.bad("suspects: shares of growth are not of one sum", f"{least:.0f} > {most:.0f}: {out[:200]}")
+        report.bad("suspects: shares of growth have different totals", f"{least:.0f} > {most:.0f}: {out[:200]}")
     if shares > 100.6:
         report.bad("suspects: shares of all add up to more than 100 %", f"{shares:.1f}%")
 
 
 def within(printed, span, k):
-    """Between what a function has itself and all that is below it; both the same: exactly that."""
+    """Between the self amount of a function and all below it; if both are equal, exactly that."""
     if span is None or None in (span[0][k], span[1][k]):
         return True
     return is_size(printed, span[0][k]) or is_size(printed, span[1][k]) or span[0][k] <= approx(printed) <= span[1][k]
@@ -210,7 +211,7 @@ def info(report, out, heaps):
                     (m[7] == "-") != (n[1] is None) or (n[1] is not None and int(m[7]) != n[1]):
                 continue
             if int(m[8]) != h.rows:
-                report.note("info: another number of contexts", f"{raw} (ours {h.rows})")
+                report.note("info: the number of contexts differs", f"{raw} (ours {h.rows})")
             seen.append(i)
             report.figures(m, [], "info", raw)
             break
@@ -218,7 +219,7 @@ def info(report, out, heaps):
             report.figures(m, ["total"], "info", raw)
     report.relation()
     if len(seen) != len(heaps):
-        report.bad("info: heaps missing or of other figures", out)
+        report.bad("info: missing heaps or other figures", out)
 
 
 CHECK = re.compile(rf"(ok|noise|FAILED|untested|unknown|\S+)\s+(growth|total|site)\s+({BYTES}|-)\s+({BYTES})(?:\s+({BYTES}))??\s+"
@@ -226,7 +227,8 @@ CHECK = re.compile(rf"(ok|noise|FAILED|untested|unknown|\S+)\s+(growth|total|sit
 
 
 def check(report, out, before, after, limits):
-    """limits: {"growth": share, "total": bytes, "site": (regex, bytes)}; totals of two heaps of one process each."""
+    """limits: {"growth": share, "total": bytes, "site": (regex, bytes)}; the totals are of two heaps of one process
+    each."""
     for raw in out.split("\n")[1:]:
         if not raw.strip() or FOOT.match(raw):
             continue

@@ -1,4 +1,4 @@
-"""tree and diff: each printed line finds its node, figures are compared, parts add up."""
+"""tree and diff: finds the node of each printed line, compares the figures, and checks that parts add up."""
 import re
 from model import View, less, with_axis
 from text import approx, BYTES, CHAIN, INVISIBLE, is_error, is_share, is_size, names_it, parts, segments, TIMES
@@ -11,7 +11,7 @@ DIFF = re.compile(rf"\s*(?P<change>~?[+-]?{BYTES})(?:\s+±(?P<plus>{BYTES}))?\s+
 FOOT = re.compile(r"(hidden: |not shown: |next: |\(\+\.\.\.\?\)|\(\?, before|warning|not listed|left out|compared|"
                   r"paired|--frames|no line|sampled|[a-z][\w ]*: .*\(--\w+|the peak|for the peak)")
 NOTE = re.compile(r" \((new|gone)?\??(,? ?(before|after)? ?\+[^()]*\??)*\)$")
-LIMIT = 60000                  # nodes looked at for one line
+LIMIT = 60000                  # limit of nodes tried for one line
 
 
 def is_part(printed, n):
@@ -25,7 +25,7 @@ class Line:
 
 
 def blocks_of(out, is_diff):
-    """Heaps of a screen: lists of lines, a root first; and lines that are neither."""
+    """Heaps of a screen: lists of lines, each with a root first; and lines outside of heaps."""
     heaps, odd, pattern = [], [], DIFF if is_diff else TREE
     col, now = None, None
     for raw in out.split("\n"):
@@ -46,7 +46,7 @@ def blocks_of(out, is_diff):
             continue
         m = pattern.fullmatch(raw[:col].rstrip())
         rest = raw[col:]
-        if not m:                              # a figure that is too wide pushes the rest
+        if not m:                              # a figure that is too wide shifts the rest
             m = pattern.fullmatch(raw)
             rest = raw[m.start("text"):] if m and m["text"] else ""
         text = rest.lstrip(" ")
@@ -60,7 +60,7 @@ def blocks_of(out, is_diff):
 
 
 class Checker:
-    """One heap of a screen. views: one of a tree, two of a diff, of one order of nodes."""
+    """One heap of a screen. views: one for tree, two for diff, with the same order of nodes."""
 
     def __init__(self, report, views, lines, columns, exact, strict_fold, by=None, every_route=False, sort=None):
         self.report, self.views, self.lines, self.by, self.sort = report, views, lines, by, sort
@@ -71,9 +71,9 @@ class Checker:
         return [v.amount(state) for v in self.views]
 
     def wrong(self, x, n, total):
-        """Names of the figures of a line that are not these."""
+        """Names of the wrong figures of a line."""
         m, out = x.m, []
-        if n is None:                          # of a heap that was cut off, a part of what is known
+        if n is None:                          # in a condensed heap, a part of the known amounts
             return out
         if len(n) == 1:
             (size, blocks, variance), = n
@@ -110,7 +110,7 @@ class Checker:
         path = [root]
         cap = self.columns // 3 // 2 if self.columns else 1 << 30
         for x in self.lines[1:]:
-            x.capped = x.depth >= cap          # and may be deeper than it is indented
+            x.capped = x.depth >= cap          # and may be deeper than its indentation
             del path[len(path) if x.capped else max(1, x.depth):]
             x.parent = path[-1]
             parents = path[cap - 1:][-40:] if x.capped and path[cap - 1:] else path[-1:]
@@ -132,14 +132,14 @@ class Checker:
             return
         found = []
         for what in dict.fromkeys((text, NOTE.sub("", text))):
-            for self.prune in True, False:     # first only among nodes that hold as much
+            for self.prune in True, False:     # first only among nodes with at least this amount
                 for s in (s for p in parents for s in p.states[:50]):
                     found += self.find(s, what, x) if not found or self.prune else []
         if not found:
             if self.v.entries is not None and ("<self>" in x.text or ": " in x.text):
-                self.report.note("types of <self>, of entries that were cut off", x.raw)
+                self.report.note("types of <self> in a condensed heap", x.raw)
             elif x.parent.states and not any(p.doubtful for p in parents):
-                self.report.bad("name of no node", x.raw)
+                self.report.bad("a name of no node", x.raw)
             return
         good, least = [], None
         for s, chain, n in found:
@@ -151,7 +151,7 @@ class Checker:
         self.report.figures(x.m, [] if good else least[0], "line", x.raw, least and least[1])
         if not good and any(n and not self.wrong(x, [v.amount((c, s[1])) for v in self.views], total)
                             for s, chain, n in found for c in chain):
-            self.report.bad("figures of another frame than the last that is named", x.raw)
+            self.report.bad("the figures are not those of the last frame on the line", x.raw)
         x.doubtful = not good
         x.states = [s for s, _, _ in good or found]
         if good and CHAIN in x.text and good[0][2] and not any(self.level(*g) for g in good):
@@ -159,36 +159,39 @@ class Checker:
             if kind:
                 self.report.bad(kind, x.raw)
             else:
-                self.report.note("chain of different figures, of a budget", x.raw)
+                self.report.note("a chain of different figures, with a budget", x.raw)
 
     def level(self, s, chain, n):
         def same(c, axes):
             return [v.amount((c, axes))[:2] for v in self.views] == [k[:2] for k in n]
-        # Of a heap that was cut off, a frame before "axis: value" may have no entry of that value: it has its own figures.
+        # In a condensed heap, a frame before "axis: value" may have no entry for that value: then its own figures
+        # count.
         return all(same(c, s[1]) or (self.v.entries is not None and (c, s[1]) not in self.v.entries and same(c, ()))
                    for c in chain)
 
     def find(self, state, text, x):
-        """[(state, nodes passed, amounts)] that a text can name below a state; amounts None: right, as far as is known."""
+        """[(state, nodes passed, amounts)] that a text can name below a state; amounts is None if all known figures
+        are right."""
         out, self.looked = [], 0
         for way in self.readings(text):
             for s, passed in self.walk(state, way, 0, (), x):
                 if s == state:
                     continue
                 n = self.amounts(s)
-                if n[0][0] < 0:                # an entry that was cut off: not known
+                if n[0][0] < 0:                # an entry that was cut off: unknown
                     out.append((s, (), None))
                     continue
                 out.append((s, tuple(p for p in passed if p != s[0]), n))
                 if s[0] < 0 and self.v.condensed and all(is_part(x.m[k], a[0]) for k, a in zip(
                         ("bytes",) if len(n) == 1 else ("before", "after"), n)):
-                    out.append((s, (), None))  # of a heap that was cut off: what hidden callees have
+                    out.append((s, (), None))  # in a condensed heap: amounts of hidden callees
         if text == "<self>" and self.v.entries is None:
             out += [(state, (), [w.axis_own(state, a) for w in self.views]) for a in self.v.axes]
         return out
 
     def readings(self, text):
-        """The ways to read a text as steps down: frames, "axis: value", <self>; ": value" is of any axis."""
+        """The possible readings of a text as steps down: frames, "axis: value", <self>; ": value" may be of any
+        axis."""
         axes = "|".join(map(re.escape, self.v.axes)) or "no axis"
         ways = [text.split(CHAIN)]
         if self.v.axes and ": " in text:
@@ -214,7 +217,7 @@ class Checker:
                     yield with_axis(state, a, f)
 
     def walk(self, state, chain, i, passed, x):
-        """States that steps can lead to."""
+        """The states that steps can reach."""
         v, node = self.v, state[0]
         self.looked += 1
         if self.looked > LIMIT:
@@ -250,7 +253,7 @@ class Checker:
     # Relations -----------------------------------------------------------------------------------
 
     def value(self, x, what):
-        """A figure of a line as a number: as printed where whole, else of the node that it names."""
+        """A figure of a line as a number: as printed if exact, else from the node that it names."""
         p = x.m[what]
         if p is None or p == "-":
             return None
@@ -268,14 +271,14 @@ class Checker:
             if len(self.views) > 1 and what in ("before", "after") and not x.other:
                 continue                       # a list of changes
             if rest < 0 and not self.views[1:]:
-                self.report.bad(f"parts are more than the whole, in {what}", x.raw)
+                self.report.bad(f"parts exceed their total, in {what}", x.raw)
             elif rest:
                 if x.other:
                     kind = f"parts and <other> do not add up, in {what}"
                 elif what == "blocks" or 100 * abs(rest) < self.views[0].total[0] or self.views[1:]:
-                    kind = f"a rest is not stated, in {what}"
+                    kind = f"a remainder is not stated, in {what}"
                 else:
-                    kind = f"a large rest is not stated, in {what}"
+                    kind = f"a large remainder is not stated, in {what}"
                 self.report.bad(kind, f"{x.raw}   (rest {rest})")
         if self.sort:
             self.sorted(x)
@@ -295,7 +298,7 @@ class Checker:
             self.report.bad(f"not sorted by {self.sort}", x.raw)
 
     def own_bytes(self, x):
-        """The bytes beyond the callees that are listed below a line; of a value, beyond values of its axis."""
+        """The bytes beyond the callees listed below a line; for a value, the bytes beyond the values of its axis."""
         axes = "|".join(map(re.escape, self.v.axes)) or "no axis"
         along = re.compile(rf"({axes}): ")
         def is_callee(k):

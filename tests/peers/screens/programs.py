@@ -12,7 +12,7 @@ PROGRAMS = [
 
 
 def record(tool, report, work, most, read):
-    """Files of recordings, of as many programs as are there and wanted."""
+    """Files of recordings, of the installed programs up to the given number."""
     from parse_lists import pages
     out, kept = [], False
     for name, command in PROGRAMS:

@@ -1,9 +1,10 @@
-"""Readers of our own, for three formats: Chromium trace, rows as CSV, folded stacks. None shares code with the tool.
+"""Independent readers for three formats: Chromium trace, rows as CSV, folded stacks. They share no code with the
+tool.
 
-A heap is cells: (stack, axes, bytes, blocks, variance), with their own bytes each. stack is a tuple of names, outermost
-first; axes a dict of axis name to a tuple of names; blocks None: unknown. A Chromium trace has cumulative entries: own
-bytes are what an entry holds beyond those listed below it. `typed` is false where types do not add up, since entries
-were cut off: cells are then along the stack alone."""
+A heap is a list of cells with their self bytes: (stack, axes, bytes, blocks, variance). stack is a tuple of names,
+outermost first; axes is a dict from the name of an axis to a tuple of names; blocks is None if unknown. A Chromium
+trace has cumulative entries: the self bytes of an entry are its bytes beyond the entries listed below it. `typed`
+is false if types do not add up because entries were cut off: cells are then only along the stack."""
 import collections, csv, gzip, json, lzma, re, sys
 
 csv.field_size_limit(1 << 30)
@@ -25,7 +26,7 @@ class Heap:
 
 
 def read(path):
-    """Heaps of a file; Unreadable: another format, or one that a strict reader refuses."""
+    """Heaps of a file; raises Unreadable for another format, or a file that a strict reader refuses."""
     data = open(path, "rb").read()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
@@ -59,7 +60,7 @@ def folded(text):
             continue
         stack = tuple(m[1].split(";"))
         if any(not f or f != f.strip() for f in stack):
-            raise Unreadable("names of no bytes, or with blanks at their ends")
+            raise Unreadable("empty names, or names with blanks at their ends")
         sums[stack] = sums.get(stack, 0) + int(m[2])
     if not sums:
         raise Unreadable("empty")
@@ -71,7 +72,7 @@ def folded(text):
 # Rows --------------------------------------------------------------------------------------------
 
 def names(cell):
-    """A path of names: ; stands between them, and in them a backslash before ; and itself; \\e is one of no bytes."""
+    """Splits a path at ";". Within names, a backslash precedes ";" and backslash; \\e is an empty name."""
     out, name, i = [], "", 0
     if not cell:
         return ()
@@ -102,7 +103,7 @@ def rows(text):
         if r.get("cumulative") == "cumulative":
             condensed[tuple(r.get(f) for f in fields[:fields.index("cumulative")])].add(names(r.get("stack") or ""))
     if any(s[:k] not in stacks for stacks in condensed.values() for s in stacks for k in range(len(s))):
-        raise Unreadable("entries without those above them")
+        raise Unreadable("entries without their ancestors")
     for r in listed:
         if r.get("cumulative") == "cumulative" or r.get("unlisted"):
             raise Unreadable("condensed rows")
@@ -142,7 +143,7 @@ def no_twice(pairs):
     out = {}
     for k, v in pairs:
         if k in out:
-            raise Unreadable("a member comes twice")
+            raise Unreadable("a duplicate member")
         out[k] = v
     return out
 
@@ -152,7 +153,7 @@ def events_of(text):
     try:
         doc = json.loads(text, object_pairs_hook=no_twice)
     except ValueError:
-        try:                                   # an array of events that has no end yet
+        try:                                   # an array of events without its end
             doc = json.loads(text.rstrip(",") + "]", object_pairs_hook=no_twice)
         except ValueError:
             raise Unreadable("malformed JSON")
@@ -218,7 +219,7 @@ def labelled(event, process, allocator, h):
 
 
 def frame_name(f):
-    """As the model has it: function (file:line) [object]."""
+    """The model's form of a name: function (file:line) [object]."""
     if f.get("category"):
         return f["name"] + " [" + f["category"] + "]"
     return f["name"]
@@ -240,22 +241,22 @@ def entries(heap, listed, frames, types):
     if any("bt" not in e for e in listed):
         known = {stack(str(e.get("bt", ""))) for e in listed}
         if any(s[:k] not in known for s in known for k in range(len(s))):
-            raise Unreadable("entries without those above them")
+            raise Unreadable("entries without their ancestors")
         raise Unreadable("the format before 2016: self sizes")
     for e in listed:
         key = stack(str(e.get("bt", ""))), types[str(e["type"])] if "type" in e else None
         n = number(e["size"]), number(e["count"]) if "count" in e else None, number(e["error"]) ** 2 if "error" in e else 0
         if key in cum:
-            raise Unreadable("an entry comes twice")
+            raise Unreadable("a duplicate entry")
         cum[key] = n
     if any((s[:k], None) not in cum for s, _ in cum for k in range(len(s) + 1)):
-        raise Unreadable("entries without those above them")
+        raise Unreadable("entries without their ancestors")
     heap.rows, heap.condensed = len(cum), True
     own_of(heap, cum)
 
 
 def own_of(heap, cum):
-    """Own bytes of cumulative entries: of each type where all of it adds up, else along the stack alone."""
+    """Self bytes of cumulative entries: by type if types add up, else only along the stack."""
     if ((), None) not in cum:
         raise Unreadable("a heap without its total")
     heap.cum = cum
@@ -276,7 +277,7 @@ def own_of(heap, cum):
         all((s, None) in own for s in whole)
     for (stack, kind), n in own.items():
         if n[0] < 0 or (n[1] or 0) < 0:
-            raise Unreadable("parts are more than what they are part of")
+            raise Unreadable("parts exceed their total")
         if (kind is not None) == heap.typed:
             heap.cells.append((stack, {"type": (kind,)} if heap.typed else {}, *n))
     if not heap.cells:

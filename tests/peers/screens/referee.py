@@ -1,6 +1,6 @@
-"""The referee for screens: every figure that the tool prints is computed again from the file. See README.
+"""The referee for screens: recomputes every figure that the tool prints from the file. See README.md.
 
-referee.py TOOL WORK [--random N] [--from SEED] [--programs N] [--files PATH...] [--full]"""
+referee.py TOOL WORK [--random N] [--first SEED] [--programs N] [--data ROOT] [--files PATH...] [--most N] [--every] [--full]"""
 import argparse, collections, os, re, shlex, subprocess, sys, time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 sys.dont_write_bytecode = True
@@ -9,7 +9,7 @@ from files import File, pair_views, selectors
 from model import ZERO, add, by_name
 from text import names_it
 
-MOST = 32 << 20                # bytes of a screen
+MOST = 32 << 20                # limit of bytes per screen
 ENV = {"PATH": os.environ["PATH"], "TERM": "dumb", "HEAPDUMP_PAGER": "cat", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
 
 
@@ -39,7 +39,7 @@ class Report:
 
 
 class Some:
-    """Every third of what it is asked about, in turn: the screens of a short run."""
+    """Every third item, in rotation: the screens of a short run."""
     def __init__(self, full):
         self.full, self.turn = full, 0
 
@@ -57,7 +57,7 @@ class Tool:
         return option in self.helps[command]
 
     def run(self, arguments, columns=None):
-        """Text and status; on a terminal of so many columns, or into a pipe."""
+        """Output and status, on a terminal with the given columns or in a pipe."""
         if self.extra and arguments[0] in ("tree", "top"):
             arguments = [arguments[0], *self.extra, *arguments[1:]]
         self.report.command = " ".join(shlex.quote(a) for a in ["heapdump", *arguments]) + \
@@ -69,7 +69,7 @@ class Tool:
         with subprocess.Popen([self.path, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, env=ENV) as p:
             out = p.stdout.read(MOST + 1)
-            if len(out) > MOST:                # every route along eight axes: ten million lines
+            if len(out) > MOST:                # --every-route with eight axes has ten million lines
                 p.kill()
                 self.report.left_out["screens of more than 32 MiB"] += 1
         return out.decode(errors="replace"), p.returncode
@@ -94,7 +94,7 @@ def tree_screen(tool, report, file, shown, options, columns):
     for raw in odd:
         report.bad("unparsed", raw)
     if "--entries" in options and shown.heap.condensed and not any(o in options for o in ("--by", "--invert")):
-        trial = Report()                       # a budget may be along the stack alone
+        trial = Report()                       # a budget may be spent only along the stack
         for lines in parse_tree.blocks_of(out, False)[0]:
             parse_tree.Checker(trial, [view], lines, columns, True, False).run()
         view = shown.view(terminal=True) if trial.kinds else view
@@ -139,7 +139,7 @@ def top_screen(tool, report, file, shown, options, columns):
     change = (lambda s: s) if "--frames" in options else shown.change
     axis = "type" if "--by" in options else None
     table = by_name(shown.heap.cells, change, axis)
-    if not axis:                               # stacks of hidden frames alone
+    if not axis:                               # stacks with only hidden frames
         for s, _, *n in shown.heap.cells:
             if not change(s):
                 both = add(table.get("<self>", (ZERO,))[0], tuple(n))
@@ -150,7 +150,7 @@ def top_screen(tool, report, file, shown, options, columns):
 
 
 def suspects_screen(tool, report, files, series, options, columns):
-    """series: lists of cells of a process's dumps, in turn."""
+    """series: lists of cells of a process's dumps, in order."""
     arguments = ["suspects", *options, *(f.path for f in files)]
     report.by = "suspects"
     out, status = tool.run(arguments, columns)
@@ -172,7 +172,7 @@ def suspects_screen(tool, report, files, series, options, columns):
             least = own if least is None else tuple(min((n for n in x if n is not None), default=None) for x in zip(own, least))
         if least is None:
             return None
-        if "(library code only)" in name:      # of the stacks that have nothing else
+        if "(library code only)" in name:      # only stacks without other frames
             least = 0, 0
         most = ZERO
         for s, _, *n in cells:
@@ -245,7 +245,7 @@ def pair_screens(tool, report, a, b, some):
 # All ---------------------------------------------------------------------------------------------
 
 def inputs(root, seeds):
-    """Files of the repository, of each folder of seeds so many."""
+    """Files of the repository, at most the given number from each folder of seeds."""
     out = []
     for folder in ("tests/data", "fuzz/seeds"):
         for at, folders, names in os.walk(os.path.join(root, folder)):
@@ -269,7 +269,7 @@ def main():
         files = [File(tool, report, f) for f in gen.write(a.work, seed)]
         for f in files:
             read["random"] += bool(f.heaps)
-            if a.full or f is not files[1]:    # that one is compared with the first
+            if a.full or f is not files[1]:    # the first file is the one compared with
                 file_screens(tool, report, f, a.full, some)
         pair_screens(tool, report, *files[:2], some)
     files = a.files or (inputs(a.data, 1 << 30 if a.full else 3) if a.data else [])

@@ -1,4 +1,4 @@
-"""Figures and names as they are printed."""
+"""The printed form of figures and names."""
 import functools, re
 
 UNIT = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50, "EiB": 1 << 60}
@@ -6,7 +6,7 @@ BYTES = r"\d+(?:\.\d+)?(?: (?:B|KiB|MiB|GiB|TiB|PiB|EiB)\b)?"
 
 
 def is_size(printed, n):
-    """Whether a number of bytes reads as this."""
+    """Whether this text is the printed form of a number of bytes."""
     number, _, unit = printed.partition(" ")
     if "." not in number and unit in ("", "B"):
         return int(number) == n
@@ -25,7 +25,7 @@ def is_share(printed, part, whole):
 
 
 def is_error(printed, variance, n, rough=0):
-    """rough: by how much the variance may differ, as one that is what is left of squares of rounded errors."""
+    """rough: the possible error of a variance that is a difference of squares of rounded errors."""
     if printed is None:
         return True
     if rough and ">" not in printed and n:
@@ -69,7 +69,8 @@ def without_templates(f, mark):
 
 @functools.lru_cache(None)
 def functions(f):
-    """A function, whole and as it may be shortened: without a hash, parameters, what it returns, its templates."""
+    """A function, whole and in its possible short forms: without hash, parameters, return type, template
+    arguments."""
     out = {f}
     out |= {re.sub(r"::h[0-9a-f]{16}$", "", x) for x in out}
     for x in list(out):
@@ -92,7 +93,7 @@ def functions(f):
 
 
 def like(shown, whole):
-    """Whether a text with "…" in it can be what is left of another."""
+    """Whether a text with "…" can be a shortened form of another."""
     if "…" not in shown:
         return shown == whole
     at, pieces = 0, shown.split("…")
@@ -109,7 +110,7 @@ def like(shown, whole):
 
 @functools.lru_cache(1 << 18)
 def names_it(shown, name):
-    """Whether a printed name can be a frame's: whole, or with its file, directories, object left out, or shortened."""
+    """Whether a printed name can belong to a frame: whole, without its file, directories or object, or shortened."""
     shown = INVISIBLE.sub("?", shown)          # hd_visible keeps harmless ones, such as U+FEFF
     clean, shown = INVISIBLE.sub("?", name), shown.rstrip() if shown.rstrip() else shown
     if "?" in shown and shown == INVISIBLE.sub("?", name):
@@ -129,7 +130,7 @@ def names_it(shown, name):
 
 
 def parts_of_short(shown):
-    """f:12 and f (12): what a narrow terminal may leave of a place."""
+    """f:12 and f (12): possible remains of a place on a narrow terminal."""
     m = re.fullmatch(r"(.+?)(?::| \(:?)(\d+)\)?", shown)
     return (m[1], "…", m[2], None) if m else (shown, None, None, None)
 

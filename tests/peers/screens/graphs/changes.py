@@ -1,9 +1,9 @@
-"""diff of objects: class by class, and object by object where ids or codes are of one process."""
+"""diff of objects: by class, and by object if ids or hash codes belong to one process."""
 import collections, json, re, subprocess
 from text import like
 from told import clean, is_bytes, is_class, judge, SIZE
 
-LIMIT = 100                      # one common id in so many may name something else
+LIMIT = 100                      # one in this many common ids may name another object
 
 
 def by_class(g, live=False):
@@ -21,7 +21,7 @@ def attached(name):
 
 
 def sameness(a, o, b, p):
-    """Of two nodes of one id: (whether they are one, whether the name differs)."""
+    """For two nodes with one id: (whether they are the same object, whether the name differs)."""
     if a.types and a.types[o] != b.types[p] or attached(a.class_of(o)[0]) != attached(b.class_of(p)[0]) or \
             a.class_of(o)[1] != b.class_of(p)[1]:
         return False, True
@@ -31,7 +31,8 @@ def sameness(a, o, b, p):
 
 
 def pairs(a, b):
-    """{object before: object after} by id and class, how many ids are common and how many of them name another class."""
+    """{object before: object after} by id and class, the number of common ids, and how many of these name another
+    class."""
     later = {}
     for p in range(b.described):
         later.setdefault(b.ids[p], p)
@@ -50,13 +51,14 @@ def pairs(a, b):
 
 
 def by_ids(a, b):
-    """Whether ids can be compared."""
+    """Whether ids are comparable."""
     _, common, other = pairs(a, b)
     return other * LIMIT <= common if common else not (a.described and b.described)
 
 
 def coded(a, b):
-    """{before: after} by class, its library, and identity code: of several alike the first is the first."""
+    """{before: after} by class, its library, and identity hash code; among equals, the first is paired with the
+    first."""
     def keys(g):
         seen, out = collections.Counter(), {}
         for o in range(g.described):
@@ -73,7 +75,7 @@ def coded(a, b):
 
 
 class Changes:
-    """Two graphs of one format; what is new, gone and kept."""
+    """Two graphs of one format, with the new, gone and kept objects."""
 
     def __init__(self, a, b):
         self.a, self.b, self.pairs, self.told = a, b, None, lambda g, o: True
@@ -93,7 +95,8 @@ class Changes:
         return {"new": new, "gone": gone, "changed": changed}
 
     def rows(self):
-        """By class: new, their bytes, gone, their bytes, kept, their bytes before and after."""
+        """By class: new objects, their bytes, gone objects, their bytes, kept objects, their bytes before and
+        after."""
         table, a, b = collections.defaultdict(lambda: [0] * 7), self.a, self.b
         lists = self.lists()
         for _, p in lists["new"]:
@@ -113,7 +116,7 @@ class Changes:
 
 
 def run(tool, report, arguments):
-    """Text, what is said beside it, and status."""
+    """Standard output, standard error, and status."""
     import shlex
     from referee import ENV
     report.command = " ".join(shlex.quote(x) for x in ["heapdump", *arguments])
@@ -128,13 +131,13 @@ TITLES = {"new object": "new", "object that is gone": "gone", "object of another
 
 
 def titles_of(raw):
-    """Columns of figures, by the line that names them."""
+    """Columns of figures, from their heading."""
     m = re.fullmatch(rf"\s*((?:(?:{COLUMN.pattern})\s+)+)class", raw)
     return m and COLUMN.findall(m[1])
 
 
 def figures_of(titles, raw):
-    """{column: figure} and the class behind them, or None."""
+    """{column: figure} and the class after them, or None."""
     if not titles:
         return None
     kinds = [rf"[+-]?{SIZE}" if t in SIZES else r"-|[0-9a-f]+" if t in IDS else r"[+-]?\d+" for t in titles]
@@ -208,9 +211,9 @@ def diff(tool, report, paths, a, b, live, columns):
             report.bad("unparsed", raw)
     judge(report, "diff", out[:200], [("how many classes", seen == len(want))], len(want))
     if change.pairs is None:
-        judge(report, "diff", out[-200:], [("compared by ids that are not of one process", "object by object" not in out)])
+        judge(report, "diff", out[-200:], [("compared by ids of different processes", "object by object" not in out)])
         if not columns and a.format == "heapsnapshot":
-            judge(report, "diff", beside[:300], [("it does not say why", len(beside.strip().split("\n")) == 1 and "ids" in beside)])
+            judge(report, "diff", beside[:300], [("no reason is given", len(beside.strip().split("\n")) == 1 and "ids" in beside)])
     elif not live:
         lists = change.lists()
         right = {k: len(l) for k, l in lists.items()}
@@ -220,7 +223,7 @@ def diff(tool, report, paths, a, b, live, columns):
 
 
 def judge_line(report, what, raw, line, columns, right):
-    """A line of a class, whose name may be cut: figures of one of the classes that it can be."""
+    """A line of a class whose name may be shortened: the figures of one of the possible classes."""
     told, name = line
     found = [c for c in right if is_name(name, c, columns)]
     good = [c for c in found if all(ok for _, ok in are_right(told, right[c]))]
@@ -241,7 +244,7 @@ def moved(report, a, b, raw, line, part, change, columns):
     if change.pairs is None:
         return
     told, name = line
-    # A narrow terminal leaves out a column of ids that has none, and of V8's two equal ids the second.
+    # A narrow terminal omits a column of ids without any, and for V8 the second of two equal ids.
     ids = [told.get("id before", "-"), told.get("id after", "-")]
     if columns and part == "changed" and "id after" not in told:
         ids[1] = ids[0]
@@ -272,7 +275,7 @@ def diff_json(tool, report, paths, a, b):
     judge(report, "json", sizes[:9], [("order of classes: growth first, then the most changed",
                                        sizes == sorted(sizes, key=lambda n: (n <= 0, -abs(n))))])
     if change.pairs is None:
-        judge(report, "json", str(got["identity"])[:200], [("identity of other processes", got["identity"] is None)])
+        judge(report, "json", str(got["identity"])[:200], [("identities of different processes", got["identity"] is None)])
         return
     identity = got["identity"] or {}
     lists = change.lists()

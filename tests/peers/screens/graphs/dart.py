@@ -1,9 +1,9 @@
-"""Heap snapshots of the Dart VM. Well-formed ones alone."""
+"""Reads heap snapshots of the Dart VM. Only well-formed files."""
 import collections, struct
 from graph import Graph, KEY, Ref, Root, STRONG, Unreadable, VALUE, WEAK
 
 TAGS = ["none", "null", "bool", "integer", "double", "latin1", "utf16", "length", "name"]
-Value = collections.namedtuple("Value", "tag value length units text")  # units: of a string, as far as it is there
+Value = collections.namedtuple("Value", "tag value length units text")  # units: of a string, as far as the file has them
 WEAK_FIELDS = {("_WeakReference", "dart:core", "dart.core"): {"target": (0, WEAK)},
                ("_WeakProperty", "dart:core", "dart.core"): {"key": (0, KEY), "value": (1, VALUE)},
                ("FinalizerEntry", "dart:_internal", "dart._internal"):
@@ -62,7 +62,7 @@ class Dart(Graph):
     def load(self, data):
         b = Bytes(data)
         if b.take(8) != b"dartheap":
-            raise Unreadable("no snapshot of Dart")
+            raise Unreadable("not a Dart snapshot")
         self.flags, self.isolate = b.number(), b.text()
         self.told = b.number(), b.number(), b.number()     # shallow size, capacity, external size
         weak = [{}]
@@ -102,7 +102,7 @@ class Dart(Graph):
                 self.sizes[o - 1] += size
         self.identity = [b.number() for _ in range(count)] if b.at < len(data) else None
         if b.at != len(data):
-            raise Unreadable("more behind the end")
+            raise Unreadable("bytes after the end")
         missing = any(t == 0 for r in rows for t in r)
         if missing:
             self.left_out = count
@@ -117,7 +117,7 @@ class Dart(Graph):
             names, places = field_names[self.cls[o]], weak[self.cls[o]]
             kinds = [places.get(i, places.get("rest", STRONG)) for i in range(len(row))]
             if KEY in kinds and row[kinds.index(KEY)] == 0:
-                kinds = [STRONG] * len(kinds)  # a key that was left out is taken for alive
+                kinds = [STRONG] * len(kinds)  # an omitted key counts as alive
             self.refs.append([Ref(t - 1 if t else count, k, names.get(i, ""), None)
                               for i, (t, k) in enumerate(zip(row, kinds))])
         self.refs += [[]] * missing
@@ -125,7 +125,8 @@ class Dart(Graph):
         self.pair_up()
 
     def weak_places(self, name, library, uri, fields):
-        """Kinds of references by place, of classes whose objects the VM treats so; "rest" is for all others."""
+        """Kinds of references by position, for classes that the VM treats specially; "rest" is for all other
+        positions."""
         if name == "WeakArray" and not (uri or library):
             at = [i for i, f in fields.items() if f.rstrip("_") == "length"]
             return {**{i: STRONG for i in at or ([] if fields else [0])}, "rest": WEAK}

@@ -1,5 +1,5 @@
-"""Objects that hold each other, and what can be known of them by brute force: what is alive, what goes when something
-goes, shortest ways from the roots. Nothing here is fast; all of it is plain."""
+"""Objects that reference each other, and brute-force answers: live objects, objects that disappear together with
+others, shortest paths from the roots. The code is slow and simple."""
 import collections, re
 from told import clean
 
@@ -16,7 +16,8 @@ class Unreadable(Exception):
 
 
 class Graph:
-    """Objects by number: those with a record first. `holder`: the object that is taken to hold all roots, or None."""
+    """Objects by number, those with a record first. `holder`: the object that counts as the holder of all roots, or
+    None."""
 
     def __init__(self, format):
         self.format, self.hex, self.holder = format, False, None
@@ -24,7 +25,7 @@ class Graph:
         self.classes, self.described_classes = [("<not described>", "")], set()
         self.described, self.names, self.types = 0, None, None
         self.values, self.identity, self.users = None, None, None
-        self.known, self.left_out = {}, None   # left_out: stands for what a file leaves out, and is in no list
+        self.known, self.left_out = {}, None   # left_out: replaces objects that a file omits, and is in no list
 
     # Filling -------------------------------------------------------------------------------------
 
@@ -36,8 +37,8 @@ class Graph:
         return self.known[key]
 
     def pair_up(self):
-        """The first key of an object belongs to its first value. A key without value is weak, a value without key
-        strong. Then lists of what is held: by references, and by ephemerons as (ephemeron, key, value)."""
+        """The first key of an object belongs to its first value. A key without value is weak, and a value without key
+        is strong. Then lists of held objects: by references, and by ephemerons as (ephemeron, key, value)."""
         self.strong, self.pairs = [], []
         for o, refs in enumerate(self.refs):
             keys = [i for i, r in enumerate(refs) if r.kind == KEY]
@@ -71,19 +72,19 @@ class Graph:
         return self.classes[self.cls[o]]
 
     def name_of(self, o):
-        """What an object is called beside its class, which says of an element whether it is detached."""
+        """The name of an object next to its class, which marks detached elements."""
         name = self.names[o] if self.names else ""
         return "" if self.class_of(o)[0] in (name, "Detached " + name) else name
 
     def kind_of(self, o, i):
-        """How a reference holds what it leads to."""
+        """The kind of a reference."""
         return KINDS[self.refs[o][i].kind]
 
     def loose_kinds(self):
         return [self.kind_of(o, i) for o, refs in enumerate(self.refs) for i, r in enumerate(refs) if r.kind != STRONG]
 
     def field_text(self, o, i):
-        """A reference by its field or index; V8 has indices of node 0 as names. Empty: it has neither."""
+        """The field or index of a reference; V8 has the indices of node 0 as names. Empty: neither."""
         r = self.refs[o][i]
         if r.index is not None or (self.format == "heapsnapshot" and re.fullmatch("[0-9]+", r.name)):
             return f"[{r.name if r.index is None else r.index}]"
@@ -92,7 +93,7 @@ class Graph:
     # Reachability and removal --------------------------------------------------------------------
 
     def reach(self, without=()):
-        """A flag by object: held by the roots when none of these objects is there."""
+        """For each object a flag: whether the roots hold it when none of these objects exists."""
         seen, gone, stack = bytearray(len(self.ids)), set(without), []
         if self.holder is not None:
             starts = [self.holder] + ([] if self.holder in gone else self.starts)
@@ -115,7 +116,7 @@ class Graph:
         return seen
 
     def removed(self, objects):
-        """(objects with records, bytes) that go with these."""
+        """(objects with records, bytes) that disappear with these."""
         rest = self.reach(objects)
         gone = [o for o in range(len(self.ids)) if self.live[o] and not rest[o]]
         return sum(o < self.described for o in gone), sum(self.sizes[o] for o in gone)
@@ -132,7 +133,7 @@ class Graph:
     # Dominators ----------------------------------------------------------------------------------
 
     def held(self):
-        """What each object holds, for dominators: the value of an ephemeron hangs from its key alone."""
+        """The objects that each object holds, for dominators: the value of an ephemeron is below its key only."""
         if "held" not in self.cache:
             out = [list(s) if self.live[o] else [] for o, s in enumerate(self.strong)]
             for e, k, v in self.pairs:
@@ -144,7 +145,8 @@ class Graph:
         return self.cache["held"]
 
     def dominators(self):
-        """Immediate dominator by object (None: no single one), retained bytes and objects: Cooper, Harvey, Kennedy."""
+        """For each object its immediate dominator (None: there is no single one), retained bytes and objects: Cooper,
+        Harvey, Kennedy."""
         if "dominators" in self.cache:
             return self.cache["dominators"]
         out, n = self.held(), len(self.ids)
@@ -197,7 +199,7 @@ class Graph:
         return self.cache["dominators"]
 
     def check_dominators(self, some):
-        """Retained bytes of these objects by removal, where they differ from the dominators': [(object, removed)]."""
+        """Retained bytes of these objects by removal, if they differ from the dominators': [(object, removed)]."""
         out, wrong = self.held(), []
         starts = [self.holder] if self.holder is not None else self.starts
         for gone in some:
@@ -214,10 +216,10 @@ class Graph:
                 wrong.append((gone, left))
         return wrong
 
-    # Ways ----------------------------------------------------------------------------------------
+    # Paths ---------------------------------------------------------------------------------------
 
     def steps(self, o):
-        """What an object leads to on a way: (reference or None, ephemeron or None, object)."""
+        """The objects that an object leads to on a path: (reference or None, ephemeron or None, object)."""
         for i, r in enumerate(self.refs[o]):
             if r.kind == STRONG:
                 yield i, None, r.to
@@ -226,7 +228,7 @@ class Graph:
                 yield None, e, v
 
     def distances(self, starts):
-        """Steps from the nearest of these objects."""
+        """Distance from the nearest of these objects."""
         far = {o: 0 for o in starts}
         queue = collections.deque(far)
         while queue:
@@ -238,7 +240,7 @@ class Graph:
         return far
 
     def user_far(self):
-        """Steps from what a program holds: of V8 what node 0 leads to and is not synthetic."""
+        """Distance from the program's roots; for V8 from the targets of node 0 that are not synthetic."""
         if "user" not in self.cache:
             self.cache["user"] = self.distances([o for o in self.users or () if self.live[o]])
         return self.cache["user"]
@@ -249,7 +251,7 @@ class Graph:
         return self.cache["root"]
 
     def ancestors(self, o):
-        """Its dominators, nearest first."""
+        """Its dominators, the nearest first."""
         up = self.dominators()[0]
         while up[o] is not None:
             o = up[o]

@@ -1,4 +1,5 @@
-"""The referee for objects: figures, names and paths that the tool prints of V8, Dart and .NET CF, against brute force.
+"""The referee for objects: checks the figures, names and paths that the tool prints for V8, Dart and .NET CF by brute
+force.
 
 graph_referee.py TOOL WORK [--random N] [--first SEED] [--data ROOT] [--leaks N] [--files PATH...] [--series A,B,C...] [--full]"""
 import argparse, collections, lzma, os, random, sys, time
@@ -23,8 +24,8 @@ def read(path):
 
 
 class Turns:
-    """Which screens of a short run are looked at, at which width: by chance, the same for a seed. In turn, some kind of
-    file would always have the same width."""
+    """The screens and widths of a short run: random, but equal for equal seeds. In a fixed rotation, some kind of
+    file would always get the same width."""
 
     def __init__(self, full, seed):
         self.full, self.r, self.turn = full, random.Random(seed), 0
@@ -39,7 +40,7 @@ class Turns:
 
 
 def some_objects(g, r, most):
-    """Objects to ask about: what retains most, garbage, what has no record, and others."""
+    """Objects to ask about: the largest retained sizes, garbage, objects without a record, and others."""
     order = [o for o in lists.largest(g)]
     picked = order[:2] + [o for o in range(len(g.ids)) if not g.live[o]][:1] + list(range(g.described, len(g.ids)))[:1]
     rest = [o for o in range(len(g.ids)) if o not in picked]
@@ -97,7 +98,7 @@ def file_screens(tool, report, path, turns, g=None):
     report.by, report.command = "referee", path
     some = range(len(g.ids)) if len(g.ids) < 400 else r.sample(range(len(g.ids)), 60 if len(g.ids) < 20000 else 3)
     for o, removed in g.check_dominators(some):
-        report.bad("its own dominators are not what removal says", (g.id_text(o), removed))
+        report.bad("our own dominators differ from removal", (g.id_text(o), removed))
     list_screens(Asked(report, tool, g, path), turns, r)
     suspect_screens(tool, report, [path], [g], turns)
     return g
@@ -156,8 +157,8 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("tool"), p.add_argument("work")
     p.add_argument("--random", type=int, default=0), p.add_argument("--first", type=int, default=0)
-    p.add_argument("--leaks", type=int, default=0, help="so many programs of Node; -1: all")
-    p.add_argument("--series", action="append", default=[], help="files of one process, by commas")
+    p.add_argument("--leaks", type=int, default=0, help="number of Node programs; -1: all")
+    p.add_argument("--series", action="append", default=[], help="files of one process, separated by commas")
     p.add_argument("--files", nargs="*", default=[]), p.add_argument("--data")
     p.add_argument("--full", action="store_true"), p.add_argument("--most", type=int, default=3)
     a = p.parse_args()

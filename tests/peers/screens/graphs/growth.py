@@ -1,20 +1,21 @@
-"""Growth: by whom new bytes are held. Of a suspect it is what the nearest object that is in all snapshots holds, in the
-last snapshot less in the first one, and no more than is new or larger there.
+"""Growth: the holders of new bytes. The growth of a suspect is that of the nearest object that is in all snapshots:
+its bytes in the last snapshot minus its bytes in the first, and at most the bytes of new or larger objects there.
 
-A new object belongs to the nearest dominator that is in all snapshots: to that itself, to the object of the program above
-it if it is a table or a text, and of a scope or the global object to a variable with a new value. If several objects below
-that dominator hold it, it belongs to an instance of the program; a scope, a root or the global object has it in part, and
-what the shortest way says decides: such bytes make a range of the exact figure. So do old elements of lists.
+A new object belongs to its nearest dominator that is in all snapshots. If that is a table or a text, it belongs to
+the object of the program above; if it is a scope or the global object, to a variable with a new value. If several
+objects below that dominator hold it, it belongs to an instance of the program. A scope, a root or the global object
+then has only a part, which the shortest path decides: such bytes turn the exact figure into a range. So do old
+elements of lists.
 
-Growth that is spread over more than six old objects, each with less than a third of it, is named at an object that
-dominates them: what that retains, in the last snapshot less in the first one."""
+Growth that is spread over more than six old objects, each with less than a third of it, is reported at an object that
+dominates them. The figure is the increase of that object's retained size."""
 import collections
 from graph import STRONG
 from steps import is_engine, label_of, rank_of
 from told import judge
 
 PROPERTY, PERIOD, MOST_VARIABLES = 3, 6, 256
-EXPLAINS = 2                                   # a half: by whom shared objects are held is a range
+EXPLAINS = 2                                   # a half: the holder of shared objects is a range
 SHARED = "shared"
 
 
@@ -56,8 +57,8 @@ class Growth:
         self.sums = [self.attribute(k) for k in range(len(s.graphs))]
 
     def in_lists(self):
-        """Objects with one of their class among their nearest dominators, and what is between these: classes that may
-        alternate in a list."""
+        """Objects with one of their class among their nearest dominators, and the objects between the two: classes
+        that may alternate in a list."""
         g, out = self.last, set()
         for o in self.order:
             way, p = [o], self.up[o]
@@ -70,9 +71,9 @@ class Growth:
         return out
 
     def lists(self):
-        """By element of a list its first element. Three objects of one class, each held by the same field of the one
-        before and its heaviest child, make a list; such children beside it with over half of its bytes a tree.
-        All that follow by that field belong to it."""
+        """For each element of a list its first element. Three objects of one class form a list if each is held by the
+        same field of the previous one and is its heaviest child. If such children have siblings with over half of
+        their bytes, it is a tree. All that follow by that field belong to the list."""
         g, r, down, first = self.last, self.last.dominators()[1], children(self.last), {}
 
         def by(p, o):
@@ -99,9 +100,9 @@ class Growth:
         return first
 
     def users(self):
-        """By object, old or not: the nearest old object of the program at or above it. An element of a list counts for
-        an instance that holds the list, or else for the list's first old element; of lists in which classes alternate
-        (SHARED) list_of says who may hold it."""
+        """For each object, old or new: the nearest old object of the program at or above it. An element of a list
+        counts for an instance that holds the list, else for the list's first old element. For lists with alternating
+        classes (SHARED), list_of has the possible holders."""
         out, self.list_of, owner = {}, {}, {}
         for o in self.order:
             of = out.get(self.up[o])
@@ -110,7 +111,7 @@ class Growth:
                 good = self.is_user_owner(of) and not self.is_scope(of) and not self.is_global(of)
                 out[o] = owner.setdefault(self.first[o], of if good else o)
             elif o in self.listed and o in self.kept and self.first.get(self.up[o]) is None:
-                # A table that a root of the engine holds, too, has no dominator of the program: any object may have it.
+                # A table that an engine's root also holds has no dominator in the program: any object may have it.
                 self.list_of[o] = self.list_of.get(self.up[o], of if self.is_user_owner(of) else None)
                 out[o] = SHARED
             elif o in self.kept and (self.is_owner(self.last, o) or is_root(self.last, o) or not (
@@ -122,7 +123,7 @@ class Growth:
                     self.list_of[o] = self.list_of.get(self.up[o])
         values = {r.to: (o, label_of(self.last, o, i, r.to)) for o in self.kept if out[o] == o for i, r in enumerate(self.last.refs[o])
                   if r.kind == STRONG and r.to not in self.kept and label_of(self.last, o, i, r.to) in self.variables(o)}
-        for o in self.order:                   # new objects may lie between a variable and the list that it holds
+        for o in self.order:                   # new objects may be between a variable and its list
             if o not in self.kept and o not in values and self.up[o] in values:
                 values[o] = values[self.up[o]]
         given = {}
@@ -141,15 +142,15 @@ class Growth:
         return self.last.format == "heapsnapshot" and self.last.names[o] == "system / Context"
 
     def is_global(self, o):
-        """The engine has the global object by a shortcut of node 0."""
+        """The engine holds the global object by a shortcut of node 0."""
         return self.last.format == "heapsnapshot" and any(r.to == o and k == "shortcut" for r, k in zip(self.last.refs[0], self.last.edge_types[0]))
 
     def is_top(self, o):
-        """A program's root, which leads to all."""
+        """A root of the program, which reaches everything."""
         return o in (self.last.users or ())
 
     def variables(self, o):
-        """Names of a scope or the global object that are in all snapshots, with a new value in the last."""
+        """Names of a scope or the global object that are in all snapshots, with a new value in the last one."""
         if o not in self.names:
             g, out = self.last, set()
             if (self.is_scope(o) or self.is_global(o)) and len(g.refs[o]) <= MOST_VARIABLES:
@@ -174,7 +175,7 @@ class Growth:
         return user
 
     def newer_elements(self, k):
-        """Elements above the first old one of a list, which it took or will lose, belong to its holder, too."""
+        """Elements above the first old element of a list, which it gained or will lose, also belong to its holder."""
         g, number, up, out = self.s.graphs[k], self.numbers[k], self.s.graphs[k].dominators()[0], {}
         for o in self.kept & set(self.first):
             if self.first.get(self.user[o]) == self.first[o]:
@@ -190,7 +191,7 @@ class Growth:
         return out
 
     def attribute(self, k):
-        """By owner: bytes, and what of them is new; then the shared ones."""
+        """For each owner its bytes and the new ones among them; then the shared bytes."""
         g, number, owner = self.s.graphs[k], self.numbers[k], {}
         up, lists, sums, shared = g.dominators()[0], {}, collections.defaultdict(lambda: [0, 0]), []
         last, elements = k + 1 == len(self.s.graphs), self.newer_elements(k)
@@ -213,20 +214,20 @@ class Growth:
             row[1] += self.s.fresh(o) if last else 0
             if owner[o] == SHARED and not (o in number and self.has_one_size(number[o])):
                 shared.append((o, lists[o]))
-        self.owners = owner                    # of the last snapshot in the end
+        self.owners = owner                    # of the last snapshot, in the end
         return sums, shared
 
     def owner_of(self, o):
-        """The owner of an object of the last snapshot."""
+        """The owner of an object in the last snapshot."""
         return self.owners.get(o)
 
     def has_one_size(self, o):
-        """Whether an old object is as large in all snapshots: by whoever it counts, it is no growth."""
+        """Whether an old object has the same size in all snapshots: then it is no growth, whoever owns it."""
         return len({g.sizes[n] for g, n in zip(self.s.graphs, self.s.old[o])}) == 1
 
     def reach(self, k, o):
-        """What an object leads to in a snapshot; unless it is the global object, without what is behind another old object
-        of the program. Elements of lists do not count as such."""
+        """The objects that an object reaches in a snapshot. Unless it is the global object, the walk stops at other
+        old objects of the program, except at elements of lists."""
         if (k, o) not in self.reached:
             g, number, first = self.s.graphs[k], self.numbers[k], self.s.old[o][k]
             seen, stack = {first}, [first]
@@ -241,7 +242,7 @@ class Growth:
         return self.reached[k, o]
 
     def of(self, owner):
-        """Bytes that it has in each snapshot, as (least, most), and how many are new in the last one."""
+        """Its bytes in each snapshot, as (least, most), and the number of new ones in the last."""
         o, out, fresh = owner[0] if isinstance(owner, tuple) else owner, [], (0, 0)
         for k, (sums, shared) in enumerate(self.sums):
             g, seen = self.s.graphs[k], self.reach(k, o)
@@ -258,7 +259,7 @@ def is_root(g, o):
 
 
 def judge_spread(report, s, row, o):
-    """Growth of an object that none of those below it explains, by what it retains."""
+    """Growth of an object by its retained size, if no object below it explains the growth."""
     g, growth = s.last, s.growth
     held = [a.dominators()[1][n] for a, n in zip(s.graphs, s.old[o])]
     below, stack = {o}, [o]
@@ -270,15 +271,15 @@ def judge_spread(report, s, row, o):
     one = [sum(s.fresh(p) for p in below if growth.owner_of(p) == u)
            for u in {growth.owner_of(p) for p in below if s.fresh(p)} - {SHARED, None}]
     judge(report, "growth", row, [
-        ("not what the holder of spread growth retains more", row["growth"] == min(held[-1] - held[0], fresh)),
-        ("steps that it grew in", row["steps_grown"] == sum(b > a for a, b in zip(held, held[1:]))),
-        ("few have the growth below it", 6 < row["spread_over"] <= len(below)),
+        ("not the growth of the holder's retained size", row["growth"] == min(held[-1] - held[0], fresh)),
+        ("the number of steps with growth", row["steps_grown"] == sum(b > a for a, b in zip(held, held[1:]))),
+        ("too few objects below it have the growth", 6 < row["spread_over"] <= len(below)),
         ("one below it explains the growth", EXPLAINS * max(one, default=0) <= fresh)], (held, fresh))
 
 
 def judge_named(report, s, rows, new):
-    """Nodes of a tree do not stand for it: if each suspect has little, and is of a class that is new below an instance
-    of the program with nearly all, that is to be named."""
+    """Nodes of a tree do not replace the tree. If each suspect has little growth, and an instance of the program has
+    nearly all new objects of their class, that instance must be named."""
     if not rows or max(20 * row["growth"] for row in rows) >= new:
         return
     g, r = s.last, s.last.dominators()[1]
@@ -292,20 +293,20 @@ def judge_named(report, s, rows, new):
 
 
 def judge_growth(report, s, row, o, is_owner):
-    """A row of JSON against what its object, or variable of it, has in each snapshot."""
+    """Compares a row of JSON with the bytes of its object, or of its variable, in each snapshot."""
     n, value = len(s.graphs), o
     bound = s.reached_fresh(o)
     if "variable" in row:
         g, at = s.last, s.last.find(row["variable_of"]["id"])
         at = [p for p in at if g.live[p] and any(r.to == value and label_of(g, p, i, value) == row["variable"] for i, r in enumerate(g.refs[p]))]
-        judge(report, "growth", row, [("no such variable has it", bool(at))])
+        judge(report, "growth", row, [("no such variable holds it", bool(at))])
         if not at:
             return
         o = at[0]
-    judge(report, "growth", row, [("more than is new or larger below it", row["growth"] <= bound),
+    judge(report, "growth", row, [("more than the new and larger objects below it", row["growth"] <= bound),
                                   ("a step", row["per_step"] == int(row["growth"] / (n - 1))),
                                   ("steps", row["steps_grown"] <= n - 1), ("nothing", row["growth"] > 0),
-                                  ("more than it retains and shares", row["growth"] - row.get("shared", 0) <= row["retained"]),
+                                  ("more than it retains and shares together", row["growth"] - row.get("shared", 0) <= row["retained"]),
                                   ("it is not in all snapshots", s.kept(o))], bound)
     if not s.kept(o) or not is_owner(s.last, o):
         return
@@ -314,14 +315,14 @@ def judge_growth(report, s, row, o, is_owner):
     if "spread_over" in row:
         judge_spread(report, s, row, o)
         return
-    if s.growth.user[o] == SHARED:             # of a list in which classes alternate
+    if s.growth.user[o] == SHARED:             # a list with alternating classes
         return
     held, fresh = s.growth.of((o, row["variable"]) if "variable" in row else o)
     least = min(held[-1][0] - held[0][1], fresh[0])
     most = min(held[-1][1] - held[0][0], fresh[1])
-    facts = [("not what is new below its nearest old object", least <= row["growth"] <= most)]
+    facts = [("not the new bytes below its nearest old object", least <= row["growth"] <= most)]
     if all(a == b for a, b in held):
-        facts.append(("steps that it grew in", row["steps_grown"] == sum(b[0] > a[0] for a, b in zip(held, held[1:]))))
+        facts.append(("the number of steps with growth", row["steps_grown"] == sum(b[0] > a[0] for a, b in zip(held, held[1:]))))
         report.exact = getattr(report, "exact", 0) + 1
     report.growths = getattr(report, "growths", 0) + 1
     judge(report, "growth", row, facts, (held, fresh))

@@ -1,9 +1,9 @@
-"""info, classes and retained: every row against the graph."""
+"""info, classes and retained: every row is compared with the graph."""
 import collections, re
 from graph import STRONG
 from told import clean, is_bytes, is_class, is_id, is_object, judge, shares, SIZE, UNITS
 
-SMALL = 3000                     # objects up to which all is done by removal
+SMALL = 3000                     # up to this number of objects, everything is done by removal
 
 
 # info --------------------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ def counted(n, one, many=None):
 
 
 def sized(n, exact):
-    """A number of bytes, in a sentence."""
+    """A number of bytes in a sentence."""
     steps = 0
     while not exact and steps < 4 and n / 1024 ** steps >= 1023.95:
         steps += 1
@@ -32,7 +32,7 @@ def sized(n, exact):
 
 
 def not_strong(g):
-    """References that keep nothing alive, by kind."""
+    """References that keep no object alive, by kind."""
     kinds = {"key": "ephemeron key", "value": "ephemeron value", "page object": "from the engine to a page object"}
     n = collections.Counter(kinds.get(why, why) for why in g.loose_kinds())
     every = sum(n.values())
@@ -44,7 +44,7 @@ def not_strong(g):
 
 
 def info_text(a, lines, exact):
-    """Numbers of a graph, in the order in which they are printed."""
+    """Figures of a graph in the order of printing."""
     for g in getattr(a.g, "domains", [a.g]):
         s = summary(g)
         want = [rf"\s*{counted(s['objects'], 'object')} of {counted(s['classes'], 'class', 'classes')}, {sized(s['bytes'], exact)}",
@@ -125,7 +125,8 @@ def info(a):
 # classes -----------------------------------------------------------------------------------------
 
 def class_table(g):
-    """{class: [retained, live bytes, live, bytes, objects]}; of large graphs what few classes retain is found out."""
+    """{class: [retained, live bytes, live, bytes, objects]}; for large graphs, retained sizes of only a few
+    classes."""
     if "classes" in g.cache:
         return g.cache["classes"]
     table = {}
@@ -175,7 +176,7 @@ def classes(a, columns, options=()):
             if best is None or wrong < best[0]:
                 best = wrong, facts, t
         if not found:
-            a.report.bad("class: name of none", raw)
+            a.report.bad("class: an unknown name", raw)
             continue
         judge(a.report, "class", raw, best[1], best[2])
         if last is not None and "--bytes" in options:
@@ -202,7 +203,7 @@ OBJECT = re.compile(rf"\s*(?P<retained>{SIZE})\s+(?P<share>> ?100%|[\d.]+%)\s+(?
 
 
 def largest(g):
-    """Live objects, those that retain the most first."""
+    """Live objects, the largest retained size first."""
     if "largest" not in g.cache:
         r = g.dominators()[1]
         g.cache["largest"] = sorted((o for o in range(len(g.ids)) if g.live[o] and o != g.left_out), key=lambda o: (-r[o], o))

@@ -1,10 +1,10 @@
-"""Heap dumps of the .NET Compact Framework: text, a record a line. Well-formed ones alone."""
+"""Reads heap dumps of the .NET Compact Framework: text, one record per line. Only well-formed files."""
 import re
 from graph import Graph, Ref, Root, STRONG, Unreadable
 
 
 class NetCF(Graph):
-    """Objects of one application domain, or of all of a file."""
+    """Objects of one application domain, or of all domains of a file."""
 
     def __init__(self, name="", version=0, begin=0):
         super().__init__("netcf")
@@ -15,7 +15,7 @@ class NetCF(Graph):
         return self.class_number(f"<type {t:x}>", self.domain, t)
 
     def finish(self):
-        """Objects in the order of their records, then what only references or roots name."""
+        """Objects in the order of their records, then those that only references or roots name."""
         number = {i: n for n, i in enumerate(self.records)}
         for t, name in self.types_of.items():
             self.class_number(name, self.domain, t)
@@ -56,7 +56,7 @@ def domains_of(text, base):
         if kind == "a" and not now and len(word) > 3:
             now = NetCF(" ".join(word[2:-1]), number(word[1]), number(word[-1]))
         elif not now:
-            raise Unreadable("a record outside of a domain")
+            raise Unreadable("a record outside any domain")
         elif kind == "t" and len(word) > 2 and number(word[1]) not in now.types_of:
             now.types_of[number(word[1])] = line.split(" ", 2)[2]
         elif kind == "o" and len(word) > 3 and number(word[1]) not in now.records:
@@ -75,8 +75,8 @@ def domains_of(text, base):
 
 
 def united(parts):
-    """All domains as one graph: objects are one when id, class, size and references are alike, of two domains; what one
-    does not describe is the first that another does."""
+    """All domains as one graph. Objects are the same if id, class, size and references are equal. An object without a
+    record in one domain is the first with a record in another."""
     g, made, first, numbers = NetCF(), [], {}, []
     for p in parts:
         mine, names = {}, {}

@@ -1,9 +1,10 @@
-"""Programs with one leak each, three snapshots of each by Node: the leak is named first, and every figure is right."""
+"""Programs with one leak each, and three Node snapshots of each: the leak is named first, and every figure is
+right."""
 import os, re, shutil, subprocess
 
 
 def programs(root, some, turn):
-    """So many of tests/peers/programs/leaks/node, others each time; all if some is None."""
+    """The given number of programs of tests/peers/programs/leaks/node, others each time; all if `some` is None."""
     folder = os.path.join(root, "tests/peers/programs/leaks/node")
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) and shutil.which("node") else []
     names = [os.path.join(folder, n) for n in names if n.endswith(".js")]
@@ -11,7 +12,7 @@ def programs(root, some, turn):
 
 
 def snapshots(program, work):
-    """Files of a run, in turn, and the name that is leaked to."""
+    """The files of a run in order, and the name of the leak's holder."""
     out = os.path.join(work, os.path.basename(program)[:-3])
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
@@ -21,7 +22,7 @@ def snapshots(program, work):
 
 
 def check_named(report, got, leak, names):
-    """Of several snapshots the first suspect is called so, is of a class called so, or is held by what is, or has new objects that are."""
+    """With several snapshots: the first suspect's name, class, holder or new objects contain the leak's name."""
     report.by, first = "suspects", (got or {}).get("suspects", [])[:1]
     told = [first[0]["class"], first[0]["name"], *first[0]["path"], *first[0]["within"],
             *(b["class"] for key in ("new", "below") for b in first[0].get(key, []))] if first else []

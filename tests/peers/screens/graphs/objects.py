@@ -1,4 +1,4 @@
-"""objects, strings and object: every row against the graph."""
+"""objects, strings and object: every row is compared with the graph."""
 import collections, re
 import origins
 from graph import ROOTS
@@ -10,7 +10,7 @@ from told import clean, is_bytes, is_id, is_quoted, is_value, judge, quoted, SIZ
 # objects -----------------------------------------------------------------------------------------
 
 def fields_of(g, o):
-    """The first reference of each name, as far as they are shown: [(name, object)], and whether there are more."""
+    """The first reference with each name, as far as they are shown: [(name, object)], and whether there are more."""
     out = {}
     for r in g.refs[o][:128]:
         if r.name:
@@ -49,12 +49,13 @@ def short_value(g, o, units):
 
 
 def squeezed(text):
-    text = re.sub(r"\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?…$", "…", text)  # a terminal's edge within an escape
+    text = re.sub(r"\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?…$", "…", text)  # the terminal's edge is within an escape
     return re.sub(r"[?�]|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}", "?", text)
 
 
 def is_instance(g, o, text, columns):
-    """Class, value and fields: whole, or on a terminal shortened, the fields cut off. Values are whole if that fits."""
+    """Class, value and fields: whole, or shortened on a terminal, with the fields cut off. Values are whole if they
+    fit."""
     return is_instance_of(g, o, text, columns, 40) or bool(columns) and is_instance_of(g, o, text, 0, columns)
 
 
@@ -73,7 +74,7 @@ def is_instance_of(g, o, text, columns, units):
 
 
 def objects(a, chosen, options, columns):
-    """chosen: objects that the options ask for, garbage included."""
+    """chosen: the objects that the options select, garbage included."""
     g, r = a.g, a.g.dominators()[1]
     lines = a.lines(["objects", *options], columns)
     if lines is None:
@@ -140,7 +141,8 @@ def objects_json(a, chosen, options):
 # strings -----------------------------------------------------------------------------------------
 
 def string_table(g, garbage=False):
-    """[(wasted, bytes, objects, first, cut, text)] of strings, and totals (objects, different, bytes, wasted, if alike)."""
+    """[(wasted, bytes, objects, first, cut, text)] of strings; and totals (objects, different, bytes, wasted, wasted
+    if cut texts are equal)."""
     by = {}
     for o in range(g.described):
         if not garbage and not g.live[o]:
@@ -229,7 +231,7 @@ def reference_text(g, o, i):
 
 
 def neighbours(g, o):
-    """Lists of an object, in order: [(object, text before its class)]."""
+    """The lists of an object in order: [(object, text before its class)]."""
     up, r, _ = g.dominators()
     if "referrers" not in g.cache:
         into = g.cache["referrers"] = collections.defaultdict(list)
@@ -291,7 +293,7 @@ def object_screen(a, o, options, columns):
 
 
 def is_cut(shown, whole, value):
-    """On a terminal a field is cut in its middle, and then the class or value at its end."""
+    """On a terminal a field is cut in its middle, then the class or value at its end."""
     if "…" not in shown:
         return False
     if like(shown, whole) and not value:

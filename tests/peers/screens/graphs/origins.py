@@ -1,6 +1,7 @@
-"""Where objects of V8 come from: source locations, stacks that allocated them, detachedness; and how these are printed.
+"""Origins of V8 objects: source locations, allocation stacks, detachedness; and their printed form.
 
-Lines and columns count from 1. "locations" in the file count from 0; of several of one object the last one counts."""
+Lines and columns count from 1. "locations" in the file count from 0; if an object has several, the last one
+counts."""
 import collections, re
 from text import like
 from told import clean, judge
@@ -10,13 +11,14 @@ SCRIPT = "system / Script / "
 
 
 class Origins:
-    """places: by object. stacks: by object, innermost frame first, without V8's "(root)"; root: those that had one."""
+    """places: by object. stacks: by object, innermost frame first, without V8's "(root)"; root: objects that had
+    it."""
 
     def __init__(self):
         self.places, self.stacks = {}, {}
 
     def origin(self, o):
-        """(whether it is the allocating function, place); None: not known."""
+        """(whether it is the allocating function, place); None if unknown."""
         stack = self.stacks.get(o)
         return (True, stack[0]) if stack else (False, self.places[o]) if o in self.places else None
 
@@ -60,7 +62,7 @@ def name_script(names, id, name):
 
 
 def script_of(g, o):
-    """The node of a closure's script, by its shared function."""
+    """The node of a closure's script, through its shared function."""
     def to(p, called):
         return next((r.to for r in g.refs[p][:64] if r.name in called), None) if p is not None else None
     if g.types[o] != "closure":
@@ -70,7 +72,7 @@ def script_of(g, o):
 
 
 def stacks_of(file, at, functions, names):
-    """By id of a node of the tree: its frames, innermost first."""
+    """For each node id of the tree its frames, innermost first."""
     out, waiting = {}, [(file.get("trace_tree") or [], ())]
     while waiting and at:
         rows, callers = waiting.pop()
@@ -98,7 +100,7 @@ def origin_text(known):
 
 
 def short_text(g, o):
-    """In one line, as objects and suspects have it."""
+    """On one line, as in objects and suspects."""
     if g.format != "heapsnapshot":
         return ""
     place, stack = g.origins.places.get(o), g.origins.stacks.get(o)
@@ -112,7 +114,7 @@ def shows(shown, whole):
 
 
 def lines_of(g, o, most):
-    """What the screen of an object says of it."""
+    """The expected lines on the screen of an object."""
     out, place, stack = [], g.origins.places.get(o), g.origins.stacks.get(o, [])
     link = {1: "attached: in the document of a page", 2: "detached: not in the document of a page"}.get(g.detached[o])
     out += [link] if link else []
@@ -122,17 +124,17 @@ def lines_of(g, o, most):
 
 
 def object_screen(report, g, o, lines, most):
-    """Lines before the lists of an object; each is there, and no other of that kind."""
+    """Lines before the lists of an object: each is present, and no others of their kind."""
     want = lines_of(g, o, most)
     have = [l.strip() for l in lines]
     judge(report, "origin", [l for l in have if l.startswith(("source", "allocated by", "detached", "attached"))],
           [(w.split(" ")[0], any(shows(l, w) for l in have)) for w in want] +
-          [("more than there is", sum(l.startswith(("source ", "allocated by ", "detached:", "attached:")) for l in have) ==
+          [("unexpected lines", sum(l.startswith(("source ", "allocated by ", "detached:", "attached:")) for l in have) ==
             sum(w.startswith(("source ", "allocated by ", "detached:", "attached:")) for w in want))], want)
 
 
 def json(report, what, g, o, row):
-    """Members of a row in JSON that say where an object comes from."""
+    """Members of a JSON row that state the origin of an object."""
     if g.format != "heapsnapshot":
         return
     place, stack = g.origins.places.get(o), g.origins.stacks.get(o)
@@ -145,14 +147,14 @@ def json(report, what, g, o, row):
 
 
 def common(g, objects):
-    """The origin of more than half of these, and of how many; None: there is none."""
+    """The origin of more than half of these and the number of objects with it, or None."""
     counts = collections.Counter(g.origins.origin(o) for o in objects)
     best = max(((n, k) for k, n in counts.items() if k), key=lambda x: x[0], default=None)
     return (best[1], best[0]) if best and 2 * best[0] > len(objects) else None
 
 
 def class_json(report, g, objects, row):
-    """Most objects of a class come from one place."""
+    """The common origin of most objects of a class."""
     if g.format != "heapsnapshot":
         return
     best = common(g, objects)
@@ -163,11 +165,11 @@ def class_json(report, g, objects, row):
         want = {"function": p.function} if allocated else {}
         want.update(script=p.script, script_id=p.script_id, line=p.line, column=p.column, objects=n, of=len(objects))
     judge(report, "class", (row["class"], told), [("origin of most", told == want), (
-        "how it is called", not told or ("allocated_by" in row) == ("function" in told))], want)
+        "its key", not told or ("allocated_by" in row) == ("function" in told))], want)
 
 
 def line(report, g, kind, raw, row, object_of):
-    """A line of suspects that says where an object, or most objects of a class, come from."""
+    """A line of suspects with the origin of an object, or of most objects of a class."""
     if kind == "suspect":
         o = object_of(g, row)
         want = short_text(g, o) if o is not None else ""

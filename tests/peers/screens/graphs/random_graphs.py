@@ -1,4 +1,4 @@
-"""Random heaps by seed: V8, .NET CF, Dart, each at three times."""
+"""Random heaps from seeds: V8, .NET CF, Dart, each at three times."""
 import json, os, random, struct
 import random_origins
 
@@ -14,7 +14,7 @@ WORDS = ["request", "x", "a longer text of some length, which is cut in a list o
 # V8 ----------------------------------------------------------------------------------------------
 
 class Heap:
-    """Nodes by id; edges lead to ids."""
+    """Nodes by id; edges have ids as targets."""
 
     def __init__(self, r, wide, other=None):
         self.r, self.nodes, self.next = r, {}, (1 << 33 if wide else 100)
@@ -23,7 +23,7 @@ class Heap:
         self.gc = self.node("synthetic", "(GC roots)", 0, 3)
         self.global_ = self.node("object", "global", 32, 5)
         self.edge(1, "element", 1, 3)
-        if other and other.random() < .3:      # the engine's roots may hold what the program holds, by shorter ways
+        if other and other.random() < .3:      # the engine's roots may hold the program's objects by shorter paths
             self.edge(1, "element", 2, 5)
         else:
             self.edge(1, "shortcut", "2", 5)
@@ -43,7 +43,7 @@ class Heap:
     def size(self):
         return self.r.choice((0, 16, 24, 56, self.r.randint(8, 400), self.r.randint(400, 9000)))
 
-    # What programs have --------------------------------------------------------------------------
+    # The program's own objects ---------------------------------------------------------------------
 
     def thing(self, depth=0):
         """An object with fields, buffers, strings, or a list of things."""
@@ -104,7 +104,7 @@ class Heap:
         return first, last
 
     def oddities(self):
-        """Weak edges, pairs of WeakMaps, islands, shortcuts, elements of a page, the machine's own."""
+        """Weak edges, WeakMap pairs, unreachable islands, shortcuts, elements of a page, the engine's objects."""
         r = self.r
         for _ in range(r.randint(0, 4)):
             self.edge(self.some(), "weak", r.choice(("cell", "map")), self.some())
@@ -145,17 +145,17 @@ class Heap:
                     self.edge(n, "internal", "map", self.some())
 
     def handles(self, other):
-        """Roots of the engine that hold objects of the program, too."""
+        """Roots of the engine that also hold objects of the program."""
         s = self.node("synthetic", other.choice(("(Global handles)", "(Handle scope)", "(Strong roots)", "(Eternal handles)")), 0)
         self.edge(3, "element", len(self.nodes[3][4]) + 1, s)
         things = [i for i, n in self.nodes.items() if i > 5 and n[0] in ("object", "array", "closure", "native")]
         for b in other.sample(things, min(len(things), other.randint(1, 6))):
             self.edge(s, "element", len(self.nodes[s][4]) + 1, b)
 
-    # Time ----------------------------------------------------------------------------------------
+    # Changes over time -----------------------------------------------------------------------------
 
     def drop(self, share):
-        """Some objects go, with all edges to them."""
+        """Some objects disappear with all edges to them."""
         gone = {i for i in self.nodes if i > 5 and i not in self.keep and self.r.random() < share}
         for i in gone:
             del self.nodes[i]
@@ -192,8 +192,8 @@ class Heap:
 
 
 def v8(r):
-    """Three snapshots of a program; what it leaks, if anything, is in its store."""
-    other = random.Random(str(r.getstate()))   # what came later to this file takes from another stream: seeds stay the same
+    """Three snapshots of a program; its leak, if any, is in its store."""
+    other = random.Random(str(r.getstate()))   # later additions to this file draw from another stream, so that old seeds stay the same
     h = Heap(r, r.random() < .1, other)
     for name in r.sample(["cache", "pending", "rest", "index", "app"], r.randint(1, 4)):
         h.edge(5, "property", name, h.thing())
@@ -241,7 +241,7 @@ def v8(r):
 
 
 def lists(r):
-    """A list that grows at its head, one that grows at its tail, and one that drops as many as it takes."""
+    """A list that grows at its head, one that grows at its tail, and one that drops as many elements as it gets."""
     h = Heap(r, False)
     order, out = {}, []
     for name in "head", "tail", "lru":
@@ -267,7 +267,7 @@ def lists(r):
 
 
 def closures(r):
-    """Meteor's leak: each thing's closure keeps the context that keeps the thing before."""
+    """Meteor's leak: each thing's closure keeps the context with the previous thing."""
     h = Heap(r, False)
     before, out, h.keep = None, [], set()
     for _ in range(3):
@@ -286,7 +286,7 @@ def closures(r):
 
 
 def buffers(r):
-    """A Map that takes twelve Buffers in each step and drops four: their bytes are native."""
+    """A Map that gets twelve Buffers in each step and drops four: their bytes are native."""
     h = Heap(r, False)
     store = h.store("map", [])
     h.edge(5, "property", "uploads", store)
@@ -309,7 +309,7 @@ def buffers(r):
 
 
 def trees(r):
-    """A tree of tables, and new nodes below a random node of it each time: growth is spread over the old nodes."""
+    """A tree of tables, with new nodes below a random node each time: growth is spread over the old nodes."""
     h = Heap(r, False)
     out, h.keep = [], set()
     index = h.node("object", "Index", 32)
@@ -331,8 +331,8 @@ def trees(r):
 
 
 def pages(r):
-    """A page that takes more nodes out of its document in each step, and keeps them; and a getter that keeps a text: what
-    the global object holds by the getter's name is the engine's own."""
+    """A page removes more nodes from its document in each step and keeps them. A getter keeps a text: an object that
+    the global object holds under the getter's name is the engine's own."""
     h = Heap(r, False)
     pair, kept = h.node("hidden", "system / AccessorPair", 24), h.node("object", "Cache", 64)
     h.edge(5, "property", "settings", pair)
@@ -349,7 +349,7 @@ def pages(r):
 
 
 def sessions(r):
-    """The last snapshot is from another inspector session, in which objects have other ids."""
+    """The last snapshot is from another inspector session, with other object ids."""
     out = v8(r)
     last = json.loads(out[2])
     nodes, width = last["nodes"], len(last["snapshot"]["meta"]["node_fields"])
@@ -429,7 +429,7 @@ def dart_value(r, c):
 
 
 def dart(r):
-    """Objects are kept by their identity codes from one time to the next."""
+    """Identity hash codes keep objects recognisable from one time to the next."""
     kinds = list(range(len(DART) + 1))
     heap = [[1, 0, dart_value(r, 0), [], 0, 1]]
     out, code = [], 1
@@ -468,7 +468,7 @@ NAMED = {"lists": lists, "closures": closures, "buffers": buffers, "trees": tree
 
 
 def write(folder, seed):
-    """Three files of one process, of a seed or of a kind that is called so."""
+    """Three files of one process, from a seed or for a named kind of program."""
     r = random.Random(seed)
     kinds = ((v8, "heapsnapshot"),) * 3 + ((dart, "dartheap"), (netcf, "netcf.txt"))
     kind, ext = (NAMED[seed], "heapsnapshot") if isinstance(seed, str) else kinds[seed % 5]

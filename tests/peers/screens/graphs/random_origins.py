@@ -1,4 +1,4 @@
-"""Where the objects of a random V8 snapshot come from: functions that allocated them, source locations."""
+"""Origins of the objects of a random V8 snapshot: allocating functions and source locations."""
 import random
 
 FUNCTION = ["function_id", "name", "script_name", "script_id", "line", "column"]
@@ -13,11 +13,11 @@ class Origins:
         r = self.r = other or random.Random(0)
         self.tracked, self.located = (bool(other and r.random() < .4) for _ in range(2))
         self.traces, self.places, self.usual = {}, {}, {}
-        self.callers = [None, 0] + [r.randrange(k) for k in range(2, 9)]     # of each node of the tree
+        self.callers = [None, 0] + [r.randrange(k) for k in range(2, 9)]     # for each node of the tree
         self.called = [0, 1] + [r.randrange(1, len(FUNCTIONS)) for _ in range(2, 9)]
 
     def usually(self, of, kind, choose):
-        """Most objects of a class come from one place."""
+        """Most objects of a class have one origin."""
         usual = self.usual.setdefault((kind, of[0], of[1]), choose())
         return usual if self.r.random() < .7 else choose()
 

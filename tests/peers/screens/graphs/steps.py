@@ -1,7 +1,7 @@
-"""Ways from a root as they are printed, in steps a programmer knows: whether the graph has such a way.
+"""Checks whether the graph has a path from a root with the printed steps.
 
-A step is "variable: Class", "[] Class", "Class", "list of N Class (a › b)" or "tree of Class"; "… N more" stands for steps left out.
-Objects of the engine between two steps are folded, and names may end in "…"."""
+A step is "variable: Class", "[] Class", "Class", "list of N Class (a › b)" or "tree of Class"; "… N more" replaces
+omitted steps. Objects of the engine between two steps are folded, and names may end in "…"."""
 import collections, functools, re
 from graph import ROOTS
 from text import like
@@ -13,17 +13,17 @@ MORE = re.compile(r"… (\d+)(?: more)?")
 ROOT = re.compile(rf"({'|'.join(ROOTS)}|unknown) root(?:: (.*))?")
 RANK = 1 << 16                   # above the bits of labels
 TREE = re.compile(r"tree of(?: |(?=…))(.*)")
-ANY = -1                         # elements of a list that is shown by its name only
-MOST = 60000                     # states that a search looks at; beyond, nothing is said
+ANY = -1                         # the number of elements of a list that is shown only by name
+MOST = 60000                     # limit of states in a search; beyond it, no verdict
 
 
 def is_engine(g, o):
-    """Whether an object is the engine's own, which steps leave out."""
+    """Whether an object is the engine's own, which steps omit."""
     return g.format == "heapsnapshot" and is_engine_name(g.types[o], g.names[o])
 
 
 def is_rope(g, o):
-    """Whether an object is a text that was put together; its parts are folded into it."""
+    """Whether an object is a concatenated text; its parts are folded into it."""
     return g.format == "heapsnapshot" and g.types[o] == "concatenated string"
 
 
@@ -38,7 +38,7 @@ def parts_of_text(g, o):
 
 
 def split(text):
-    """Steps of a chain; names of a list's references stand in brackets."""
+    """Steps of a chain; brackets contain the names of a list's references."""
     out, depth = [], 0
     for piece in text.split(" › "):
         if depth and out:
@@ -60,7 +60,7 @@ def is_engine_name(kind, name):
 
 @functools.lru_cache(1 << 18)
 def shows(shown, name):
-    """Whether a name is shown by this text, whole or with its end or beginning cut off."""
+    """Whether this text shows a name, whole or with its end or beginning cut off."""
     name = clean(name)
     return shown in (name, name + "()") or shown.rstrip() == name.rstrip() or \
         ("…" in shown and (like(shown, name) or like(shown, name + "()")))
@@ -89,7 +89,7 @@ def label_of_name(name):
 
 
 def label_of(g, p, i, o):
-    """What a reference is called in a step; an ephemeron's key holds by none."""
+    """The name of a reference in a step; an ephemeron's key holds without a name."""
     if i is None:
         return "as key"
     r = g.refs[p][i]
@@ -97,8 +97,8 @@ def label_of(g, p, i, o):
 
 
 def rank_of(g, p, i, o):
-    """How well a programmer knows a reference: variable, property, element, the engine's own, without a name. References
-    to roots of the engine are known to nobody."""
+    """The rank of a reference for a programmer: variable, property, element, the engine's own, unnamed. References to
+    roots of the engine have the lowest rank."""
     if g.format != "heapsnapshot":
         return 3 if i is None or g.refs[p][i].name else 0
     if g.types[o] == "synthetic":
@@ -112,10 +112,10 @@ def rank_of(g, p, i, o):
 
 
 class Step:
-    """What a printed step asks for: readings as (label, text, elements, fields)."""
+    """The requirements of a printed step: readings as (label, text, elements, fields)."""
 
     def __init__(self, text, brief=False):
-        self.text = text                       # brief: on a terminal a name may stand without its class
+        self.text = text                       # brief: on a terminal a name may be without its class
         m, root = MORE.fullmatch(text), ROOT.fullmatch(text)
         self.more = int(m[1]) if m else 0
         if root:
@@ -137,26 +137,26 @@ class Step:
                 self.readings.append((label, m[1], ANY, ()))
         self.is_list = any(r[2] for r in self.readings)
         self.is_tree = any(TREE.fullmatch(r[1] or "") for r in self.readings)
-        if "…" in text and not self.more:      # the end of a way, cut in the middle
+        if "…" in text and not self.more:      # the end of a path, cut in the middle
             self.readings.append((text.split("…")[0].rstrip(":") + ("" if ":…" in text else "…"), None, 0, ()))
-        if brief:                              # a list or tree whose beginning is cut off
+        if brief:                              # a list or tree without its beginning
             self.readings += [(r[0], None, 0, ()) for r in self.readings if r[1] and re.match("(l(i(s(t( .*)?)?)?)?|t(r(e(e( .*)?)?)?)?)…", r[1])]
             if not self.more and ": " not in text:
                 self.readings.append((text, None, ANY, ()))
         m = re.match(r"(?:(.*): |(\[\]) )?list of (?:\d+ )?(.*?)(?: (?:\([^()]*)?)?…$", text)
-        self.cut = bool(m) or brief and "…" in text and not self.more  # a list whose end is cut off: its fields are not known
+        self.cut = bool(m) or brief and "…" in text and not self.more  # a list without its end: its fields are unknown
         if m:
             shown = None if m[3].isdigit() else m[3] + ("" if re.search(re.escape(m[3]) + r" \([^()]*…$", text) else "…")
             self.readings = [(m[1] or m[2] or "", shown, 0, ())]
 
 
 class Walk:
-    """A search for ways on which the steps are, over states (object, steps matched, labels met, in a list).
+    """A search for paths with the given steps, over states (object, steps matched, labels met, in a list).
 
-    Labels met: a bit for each reading of the next step whose label was met since the last step. In a list: (elements to
-    come, its fields, which field comes next, class, label that led to the one before), else None; "more" within
-    "… N more". upto: many ways as one: of a list any element, of several lists the numbers are those of one way, of "[]"
-    any label. wild: anything may be between steps."""
+    Labels met: one bit for each reading of the next step whose label was met since the last step. In a list:
+    (remaining elements, its fields, next field, class, label that led to the previous element), else None; "more"
+    within "… N more". upto: treats many paths as one. Then any element of a list may be the end, the numbers of
+    several lists are those of one path, and "[]" stands for any label. wild: any objects may be between steps."""
 
     def __init__(self, g, texts, upto=False, wild=False, brief=False):
         brief = brief or any(MORE.fullmatch(t) for t in texts)
@@ -166,7 +166,7 @@ class Walk:
             s.readings = [(a, b, MOST if n > 0 else n, f) for a, b, n, f in s.readings]
 
     def bits(self, at, mode, label):
-        """Labels that are met by a reference that is called so."""
+        """Labels that a reference with this name matches."""
         if mode and mode != "more":
             if at < len(self.steps) and self.steps[at].is_tree:
                 return 1
@@ -180,7 +180,7 @@ class Walk:
 
     def put(self, o, at, met, mode):
         if mode and mode != "more" and not mode[0] and not mode[2]:
-            at, met, mode = at + 1, 0, None    # the list is whole
+            at, met, mode = at + 1, 0, None    # the list is complete
             self.step_ends(o, at)
         while mode in (None, "more") and at < len(self.steps) and self.steps[at].more:
             at, mode = at + 1, "more"
@@ -195,7 +195,7 @@ class Walk:
                 self.ends |= parts_of_text(self.g, o)
 
     def come(self, o, at, met, mode, label):
-        """What standing on an object can mean, when these labels led to it."""
+        """The possible continuations at an object when these labels led to it."""
         g = self.g
         if mode and mode != "more":
             if met and self.next_of_list(o, at, mode, label):
@@ -222,21 +222,21 @@ class Walk:
             self.put(o, at, met, mode)
 
     def element(self, o, at, left):
-        """Of many ways as one the number of a list is that of the longest."""
+        """For several paths as one, the number of a list is that of the longest."""
         if self.upto or left == ANY:
             self.step_ends(o, at + 1)
             self.put(o, at + 1, 0, None)
 
     def next_of_list(self, o, at, mode, label):
         left, fields, k, shown, _ = mode
-        if left == ANY and self.steps[at].is_tree:  # by any fields, and over other objects
+        if left == ANY and self.steps[at].is_tree:  # by any fields, and through other objects
             if shows_object(self.g, shown, o):
                 self.element(o, at, left)
             self.put(o, at, 0, mode)
             return True
         last, counts = not fields or k + 1 == len(fields), shows_object(self.g, shown, o)
         if not fields and not counts and self.upto and self.g.format != "heapsnapshot":
-            self.put(o, at, 0, mode)           # without names: by objects of other classes
+            self.put(o, at, 0, mode)           # without names: through objects of other classes
             return True
         if last and not counts or counts and not left:
             return False
@@ -248,7 +248,7 @@ class Walk:
         return True
 
     def run(self, starts, want=None):
-        """Objects at the end of such ways; no more of them than it takes to have all that are wanted."""
+        """Objects at the end of such paths; the search stops when all wanted objects are found."""
         skip = 0
         while skip < len(self.steps) and self.steps[skip].more:
             skip += 1
@@ -264,7 +264,7 @@ class Walk:
                     label, rank, bits = label_of(self.g, o, i, t), rank_of(self.g, o, i, t), met & RANK - 1
                     if mode or self.wild or self.upto:
                         self.come(t, at, bits | self.bits(at, mode, label), mode, label)
-                    elif rank >= met // RANK:  # the best known of those since the last step, of equals the last
+                    elif rank >= met // RANK:  # the best rank since the last step; among equals the last
                         self.come(t, at, rank * RANK + self.bits(at, mode, label), mode, label)
                     else:
                         self.come(t, at, met, mode, label)
@@ -275,7 +275,7 @@ class Walk:
 
 
 def starts(g, users):
-    """Where ways begin: (object, names of what holds it)."""
+    """The start of paths: (object, names of its holders)."""
     if users:
         if g.types[0] != "synthetic":
             yield 0, ("",)
@@ -288,7 +288,7 @@ def starts(g, users):
 
 
 def ends_of(g, texts, upto=False, want=None, brief=False):
-    """Objects to which a way with these steps leads. What a program's own roots reach is reached from these."""
+    """Objects that paths with these steps reach. Objects that the program's roots reach are reached from these."""
     key = "ends", tuple(texts), upto, frozenset(want or ()), brief
     if key not in g.cache:
         g.cache[key] = find_ends(g, texts, upto, want, brief)
@@ -296,7 +296,7 @@ def ends_of(g, texts, upto=False, want=None, brief=False):
 
 
 def are_so_long(g, texts, brief):
-    """Whether each list of a way is as long as it says. The way may leave a list before its end."""
+    """Whether each list of a path is at least as long as stated. The path may leave a list before its end."""
     lists = [k for k, s in enumerate(Walk(g, texts, brief=brief).steps) if s.is_list]
     for n, k in enumerate(lists):
         walk = Walk(g, texts[:k + 1], brief=brief)
@@ -309,7 +309,7 @@ def are_so_long(g, texts, brief):
 
 
 def is_two_way(g, texts, brief):
-    """Whether the last step is a list that goes both ways and has so many elements, in whose middle the way enters."""
+    """Whether the last step is a two-way list with as many elements, which the path enters in its middle."""
     for label, shown, elements, fields in Walk(g, texts, brief=brief).steps[-1].readings:
         if elements > 1 and len(fields) == 1:
             heads = Walk(g, texts[:-1] + [f"{label}: {shown}" if label not in ("", "[]") else f"{label} {shown}".strip()], brief=brief)
@@ -321,7 +321,7 @@ def is_two_way(g, texts, brief):
 
 
 def two_way(g, head, forward):
-    """Elements of the list by a field from an object on, and back by the field that its elements refer back with."""
+    """The number of list elements from an object on: by one field, and backwards by the field that refers back."""
     def by(o, field, to=None):
         return [t for i, _, t in g.steps(o) if shows(field, label_of(g, o, i, t)) and g.class_of(t) == g.class_of(head) and to in (None, t)]
     seen, at = {head}, head

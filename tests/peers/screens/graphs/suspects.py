@@ -1,4 +1,4 @@
-"""suspects of objects: figures, growth, what is below, and the ways that are shown."""
+"""suspects of objects: figures, growth, objects below, and the shown paths."""
 import json, re
 import names, origins
 from changes import by_ids, coded, pairs, run
@@ -22,7 +22,7 @@ VM = {"Root", "Isolate", "Library", "Namespace", "Class", "PatchClass", "Field",
 
 
 def is_user(g, o):
-    """A program's own object: neither the engine's nor what others are made of."""
+    """A program's own object: not the engine's, and not a mere part of others."""
     if o >= g.described:
         return False
     if g.format != "heapsnapshot":
@@ -31,26 +31,27 @@ def is_user(g, o):
 
 
 def is_text_of_engine(g, o):
-    """Whether an object is a text of Dart that no object of the program holds. What refers to others is called so only."""
+    """Whether an object is a Dart text that no object of the program holds. Only objects without outgoing references
+    count."""
     texts = "_OneByteString", "_TwoByteString"
     return g.format == "dart" and g.class_of(o)[0] in texts and not g.refs[o] and not any(
         g.live[p] and is_user(g, p) and g.class_of(p)[0] not in texts and any(r.to == o for r in g.refs[p]) for p in range(g.described))
 
 
 def is_owner(g, o):
-    """What growth is attributed to: also the variables that closures keep."""
+    """Objects to which growth is attributed: also the variables of closures."""
     return is_user(g, o) or g.format == "heapsnapshot" and g.names[o] == "system / Context"
 
 
 def object_of(g, row):
-    """The object of a row; ids may be of several. None: there is none."""
+    """The object of a row, or None; several domains may share an id."""
     found, r = g.find(row["id"]), g.dominators()[1]
     return min(found, default=None, key=lambda o: (g.class_of(o) != (row["class"], row.get("scope", "")), not g.live[o],
                                                    r[o] != row["retained"]))
 
 
 class Series:
-    """Snapshots of one process, in turn; old: objects that are in all, by their numbers in the last one."""
+    """Snapshots of one process in order; old: objects that are in all of them, by their number in the last one."""
 
     def __init__(self, graphs):
         self.graphs, self.last, self.old = graphs, graphs[-1], {}
@@ -85,13 +86,13 @@ class Series:
         return self.graphs[0].sizes[self.direct[o]] if o in self.direct else 0
 
     def below(self, o):
-        """Objects, new ones of several snapshots, that are below it: those that surely are, and those that may be, which
-        it leads to but shares with others."""
+        """With several snapshots only new objects count. Returns the objects that are surely below it, and those that
+        may be: it references them but shares them with others."""
         g, down, sure, stack = self.last, children(self.last), set(), [o]
         while stack:
             for c in down.get(stack.pop(), ()):
                 if c not in self.old and (not (self.dart and self.known) or g.identity[c]):
-                    sure.add(c)                # without an identity code an object may be old
+                    sure.add(c)                # without an identity hash code an object may be old
                 if c not in self.old or not is_owner(g, c):
                     stack.append(c)
         may = {t for t in self.leads_to(o) if t not in self.old}
@@ -107,7 +108,7 @@ class Series:
         return seen
 
     def reached_fresh(self, o):
-        """New bytes of all that an object leads to."""
+        """New bytes of all objects that an object references, directly or not."""
         return sum(self.fresh(t) for t in self.leads_to(o))
 
 
@@ -117,7 +118,7 @@ def suspect_json(report, s, row, others):
     g, r = s.last, s.last.dominators()[1]
     o = object_of(g, row)
     if o is None:
-        report.bad("suspect: id of no object", row["id"])
+        report.bad("suspect: an unknown id", row["id"])
         return
     facts = [("class", row["class"] == g.class_of(o)[0]), ("retains", row["retained"] == r[o]), ("it is garbage", bool(g.live[o]))]
     if "in_no_other" in row:
@@ -134,24 +135,24 @@ def suspect_json(report, s, row, others):
         named = sum(g.class_of(p) == c and g.name_of(p) == b.get("name") for p in sure | may)
         least = 0 if s.known and (b["class"] in MACHINE or not s.kept(o) or in_list(g, o) or o in (g.users or ())) else least
         judge(report, "suspect", (row["id"], b), [("objects below it", b["objects"] == least if exact else least <= b["objects"] <= most),
-                                                  ("the name of those below it is of no majority", "name" not in b or 2 * named > b["objects"])],
+                                                  ("the name below it belongs to no majority", "name" not in b or 2 * named > b["objects"])],
               (least, most))
     if "list_of" in row:
         lists = re.findall(r"list of (\d+) ", " ".join((row["path"] + row["within"])[-1:]))
-        judge(report, "suspect", row, [("its list is longer than on the way", any(int(n) >= row["list_of"] for n in lists))], lists)
+        judge(report, "suspect", row, [("its list is longer than on the path", any(int(n) >= row["list_of"] for n in lists))], lists)
     way(report, g, "suspect", row["path"], {o}, row, upto=True)
     if row["within"] and not any(re.search(r"list of \d+ system /", t) for t in row["within"]):
         inside = Walk(g, row["within"], wild=True)
         ends = inside.run([(t, (label_of(g, o, i, t),)) for i, _, t in g.steps(o)])
-        judge(report, "suspect", (row["id"], row["within"]), [("within: no such way", bool(ends) or inside.tired)])
+        judge(report, "suspect", (row["id"], row["within"]), [("within: no such path", bool(ends) or inside.tired)])
 
 
 def way(report, g, what, steps, want, raw, least=1, cut=False, upto=False):
-    """Whether enough of the objects are at the end of such a way from a root."""
+    """Whether enough of the objects are at the end of such a path from a root."""
     if not steps:
         report.bad(f"{what}: no way is shown", str(raw)[:300])
         return
-    if steps[0].startswith("…") and not MORE.fullmatch(steps[0]):  # from the middle on: of many objects
+    if steps[0].startswith("…") and not MORE.fullmatch(steps[0]):  # starts in the middle: the path of several objects
         steps = split(" › ".join(steps))
         mine = [(r.to, (label_of(g, p, i, r.to),)) for p in range(len(g.ids)) if g.live[p] for i, r in enumerate(g.refs[p])
                 if r.kind == STRONG and g.live[r.to]] + [(o, ("",)) for o in range(len(g.ids)) if g.live[o]]
@@ -161,18 +162,18 @@ def way(report, g, what, steps, want, raw, least=1, cut=False, upto=False):
     if not cut and any(MORE.fullmatch(s) for s in steps):
         report.bad(f"{what}: a way is folded in the middle, on no terminal", str(steps))
     ends = ends_of(g, steps, upto, want, brief=cut)
-    judge(report, what, " › ".join(steps), [("no such way from a root", len(ends & want) >= least)],
+    judge(report, what, " › ".join(steps), [("no such path from a root", len(ends & want) >= least)],
           f"{len(ends & want)} of {len(want)} objects, at least {least}; {[g.id_text(o) for o in list(want)[:3]]}")
 
 
 def in_list(g, o):
-    """Whether an object is held by, or holds, another of its class."""
+    """Whether an object holds, or is held by, another object of its class."""
     up = g.dominators()[0]
     return any(up[p] == q and g.cls[p] == g.cls[q] for p, q in [(o, up[o])] + [(p, o) for p in children(g).get(o, ())] if q is not None)
 
 
 def counting(s, live):
-    """Objects of a class of which most are held so: new ones, else larger ones, else all."""
+    """The objects of a class that its majority refers to: new ones, else larger ones, else all."""
     if not s.known:
         return live
     return [o for o in live if o not in s.old] or [o for o in live if s.fresh(o)] or live
@@ -201,23 +202,23 @@ def class_json(report, s, row):
         if by_class and row["path"]:
             more = [len(ends_of(h, row["path"], True, None) & set(some)) for h, some in ((g, live), (s.graphs[0], before))]
             judge(report, "class", (row["class"], row["path"]), [
-                ("not where it grew", more[0] > more[1] or all_ > row["objects"] - len(before) or row["objects"] == len(before))], more)
+                ("not the place where it grew", more[0] > more[1] or all_ > row["objects"] - len(before) or row["objects"] == len(before))], more)
     if row["path"]:
         way(report, g, "class", row["path"], set(of), row, least=told, upto=True)
     elif "holder_path" in row:
         ends = ends_of(g, row["holder_path"], True, None)
         judge(report, "class", (row["class"], row["holder_path"]), [
-            ("held below: it does not lead to so many", any(len(s.leads_to(o) & set(of)) >= told for o in ends))], (told, len(of)))
+            ("held below: it references fewer of them", any(len(s.leads_to(o) & set(of)) >= told for o in ends))], (told, len(of)))
 
 
 def largest_holder(report, s, listed):
-    """No object of the program that has nothing to do with the suspects retains more than these do."""
+    """No unrelated object of the program retains more than the suspects do."""
     g, r = s.last, s.last.dominators()[1]
     ids = [g.id_text(o) for o in listed]
     users = [o for o in largest(g) if is_user(g, o) and r[o]]
     if not users:
         return
-    judge(report, "suspects", ids, [("nothing, though objects of the program have the bytes", bool(listed))],
+    judge(report, "suspects", ids, [("no suspect, although objects of the program have the bytes", bool(listed))],
           [(g.id_text(o), g.class_of(o)[0], r[o]) for o in users[:3]])
     if not listed:
         return
@@ -228,9 +229,9 @@ def largest_holder(report, s, listed):
         if o in related or any(p in listed for p in g.ancestors(o)):
             continue
         more = r[o] > max(r[p] for p in listed) or r[o] > min(r[p] for p in listed) and r[o] * TENTH >= g.bytes
-        judge(report, "suspects", (g.id_text(o), g.class_of(o)[0], r[o]), [("a larger holder is left out", not more)],
+        judge(report, "suspects", (g.id_text(o), g.class_of(o)[0], r[o]), [("a larger holder is omitted", not more)],
               [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed])
-        break                                  # those that follow are smaller
+        break                                  # the following objects are smaller
     engine = [k for k, p in enumerate(listed) if is_text_of_engine(g, p) or
               not is_user(g, p) and not (g.types and g.types[p] in DATA)]
     some = any(k not in engine and r[p] * TENTH >= g.bytes for k, p in enumerate(listed))  # the program explains them
@@ -239,15 +240,15 @@ def largest_holder(report, s, listed):
 
 
 def is_loose(g, o):
-    """Whether an object holds what has nothing to do with each other: variables, builtins, all roots."""
+    """Whether an object holds unrelated objects: variables, builtins, all roots."""
     return not is_user(g, o) or g.format == "heapsnapshot" and (
         o in g.users or o in g.starts or g.types[o] == "closure" or g.names[o] == "system / Context")
 
 
 def explained(report, s, listed, shared):
-    """What one object of the program holds, with half of the heap or more, is explained by a third: by itself, by
-    suspects below it with what these share, by one above it, or by one that leads to it and shares as much. Not by
-    objects of the virtual machine, which are none."""
+    """If one object of the program holds at least half of the heap, a third of that must be explained: by itself, by
+    suspects below it including shared objects, by one above it, or by one that references it and shares as much.
+    Objects of the virtual machine do not count."""
     g, r = s.last, s.last.dominators()[1]
     for o in largest(g):
         if 2 * r[o] < g.bytes:
@@ -261,12 +262,12 @@ def explained(report, s, listed, shared):
         below = [p for p in listed if p == o or o in set(g.ancestors(p))]
         top = [p for p in below if not any(q in below for q in g.ancestors(p))]
         judge(report, "suspects", (g.id_text(o), g.class_of(o)[0], r[o]), [
-            ("the holder of most is not named, nor what has it", 3 * sum(r[p] + shared.get(p, 0) for p in top) >= r[o])],
+            ("neither the largest holder nor an object above it is named", 3 * sum(r[p] + shared.get(p, 0) for p in top) >= r[o])],
             [(g.id_text(p), g.class_of(p)[0], r[p]) for p in listed])
 
 
 def detached_nodes(g):
-    """Nodes of a page that it removed and that are alive; the browser's own objects are none."""
+    """Nodes that a page removed and that are alive, without the browser's own objects."""
     return [o for o in range(g.described) if g.live[o] and g.detached[o] == 2 and
             not g.names[o].startswith(("Node / ", "blink::", "system / "))]
 
@@ -289,12 +290,12 @@ def detached_json(report, s, told):
     if holders and "path_of" in told:
         inside = {o: [g.detached[p] == 2 for p in ps] for o, ps in holders.items()}
         least, most = (sum(bool(i) and not some(i) for i in inside.values()) for some in (any, all))
-        judge(report, "detached", told, [("how many are held from outside", least <= told["path_of"] <= most),
-                                         ("held by: more than all", told["path_nodes"] <= told["path_of"])], (least, most))
+        judge(report, "detached", told, [("the number held from outside", least <= told["path_of"] <= most),
+                                         ("held by: more than there are", told["path_nodes"] <= told["path_of"])], (least, most))
     if told.get("path"):
         ends = ends_of(g, told["path"])
         held = [o for o in nodes if any(t == o for e in ends for _, _, t in g.steps(e))]
-        judge(report, "detached", told, [("no such way to so many", len(held) >= told["path_nodes"])], len(held))
+        judge(report, "detached", told, [("no such path to as many nodes", len(held) >= told["path_nodes"])], len(held))
 
 
 def suspects_json(tool, report, paths, s):
@@ -327,11 +328,11 @@ def suspects_json(tool, report, paths, s):
         new = sum(s.fresh(o) for o in range(s.last.described))
         told = sum(row["growth"] for row in rows)
         judge_named(report, s, rows, new)
-        judge(report, "growth", [(row["id"], row["growth"]) for row in rows], [("together more than is new or larger", told <= new)], new)
+        judge(report, "growth", [(row["id"], row["growth"]) for row in rows], [("the sum exceeds the new and larger objects", told <= new)], new)
     else:
-        judge(report, "suspects", [row["id"] for row in rows], [("growth of objects though ids say nothing", not rows)])
+        judge(report, "suspects", [row["id"] for row in rows], [("growth by object although ids are not comparable", not rows)])
         if s.last.format == "heapsnapshot":
-            judge(report, "suspects", beside[:300], [("it does not say why by class", "ids" in beside + out)])
+            judge(report, "suspects", beside[:300], [("no reason is given for the comparison by class", "ids" in beside + out)])
     return got
 
 
@@ -353,7 +354,7 @@ def signed(shown, n):
 
 
 def suspects_text(tool, report, paths, s, got, columns):
-    """The same on a screen: JSON was checked."""
+    """The same on a screen, compared with JSON, which was checked."""
     report.by = "suspects"
     if columns:
         out, status = tool.run(["suspects", *paths], columns)
@@ -380,7 +381,7 @@ def suspects_text(tool, report, paths, s, got, columns):
         elif held and kind == "detached" and now:
             told = split(re.sub(r"  \(\d.*$", "", held[1]))
             names.kept(report, g, raw, columns, told, now["path"], len(raw) - len(re.sub(r"  \(\d.*$", "", held[1])))
-            judge(report, "detached", raw, [("another way than in JSON", told == now["path"] or "…" in raw and told[-1:] == now["path"][-1:] or
+            judge(report, "detached", raw, [("another path than in JSON", told == now["path"] or "…" in raw and told[-1:] == now["path"][-1:] or
                                              bool(columns))], now["path"])
             continue
         if re.match(r" {6}(source|allocated by) ", raw) and now and kind:
@@ -418,7 +419,7 @@ def suspects_text(tool, report, paths, s, got, columns):
                           ("steps", int(growth[3]) == now["steps_grown"] and int(growth[4]) == len(paths) - 1)]
             judge(report, "suspect", raw, facts, now)
         elif held and kind == "suspect" and held[1] == "no path from a root":
-            judge(report, kind, raw, [("a root leads to it", object_of(g, now) not in led_to(g))])
+            judge(report, kind, raw, [("a root reaches it", object_of(g, now) not in led_to(g))])
         elif inner and now and kind == "suspect":
             names.kept(report, g, raw, columns, split(inner[1]), now["within"], len(raw) - len(inner[1]), rooted=False)
         elif held and now:
@@ -431,17 +432,17 @@ def suspects_text(tool, report, paths, s, got, columns):
                 judge(report, "class", raw, [("held by or below", ("held below" in raw) == ("holder_path" in now))])
                 if now["path"]:
                     way(report, g, "class", steps, set(of), raw, least=now["path_objects"], cut=bool(columns), upto=True)
-                judge(report, "class", raw, [("how many are held so", int(held[3] or now["path_of"]) == now["path_objects"])], now["path_objects"])
+                judge(report, "class", raw, [("the number held this way", int(held[3] or now["path_of"]) == now["path_objects"])], now["path_objects"])
 
 
     rows += [now] if now and kind != "detached" else []
     for row in rows:
-        judge(report, "suspect", row, [("its source is in JSON only", row in placed or not any(
+        judge(report, "suspect", row, [("its source location is only in JSON", row in placed or not any(
             row.get(k) for k in ("source", "stack", "allocated_by")))])
 
 
 def led_to(g):
-    """Objects that strong references lead to from the first node of a snapshot."""
+    """Objects that strong references reach from the first node of a snapshot."""
     seen, stack = {0}, [0]
     while stack:
         for _, _, t in g.steps(stack.pop()):

@@ -1,4 +1,4 @@
-"""How names, values and figures of objects are printed, and what a program says of a graph: rows against what is right."""
+"""The printed form of names, values and figures of objects; and the comparison of a program's rows with the graph."""
 import re
 from text import INVISIBLE, is_share, is_size, like
 
@@ -13,7 +13,7 @@ def clean(text):
 
 
 def judge(report, what, raw, facts, right=None):
-    """facts: [(what of it, whether it is right)]."""
+    """facts: [(description, whether it is right)]."""
     report.count += len(facts)
     for label, good in facts:
         if not good:
@@ -22,7 +22,7 @@ def judge(report, what, raw, facts, right=None):
 
 
 def quoted(text):
-    """As put_quoted."""
+    """Quotes like put_quoted."""
     out = ""
     for c in text:
         if c in '"\\':
@@ -39,10 +39,10 @@ def quoted(text):
 
 
 def is_quoted(shown, text):
-    """Whether what stands in quotes is a text, or its beginning: an end in "…" or "..." says so."""
+    """Whether the text in quotes is the whole value or its beginning, which ends in "…" or "..."."""
     if not shown.startswith('"'):
         return False
-    shown = clean(shown)                       # of characters without width some are kept
+    shown = clean(shown)                       # some characters without width are kept
     for whole in (quoted(text), '"' + clean(text) + '"'):
         if shown == whole or shown == whole + "...":
             return True
@@ -53,7 +53,7 @@ def is_quoted(shown, text):
 
 
 def spelled(number):
-    """A double, in as few digits of 15 to 17 as bring it back."""
+    """A double in the fewest of 15 to 17 digits that restore it."""
     for digits in 15, 16, 17:
         text = f"%.{digits}g" % number
         if float(text) == number or number != number:
@@ -62,7 +62,7 @@ def spelled(number):
 
 
 def value_text(g, o, units=None):
-    """What an object is by itself, as text: None is nothing."""
+    """The value of an object as text, or None."""
     if g.values is None:
         return g.name_of(o) or None
     v = g.values[o]
@@ -73,7 +73,7 @@ def value_text(g, o, units=None):
 
 
 def is_value(g, shown, o):
-    """Whether this is how the value of an object is shown, whole or shortened."""
+    """Whether this is the printed value of an object, whole or shortened."""
     want = value_text(g, o)
     if want is None:
         return shown == ""
@@ -83,7 +83,7 @@ def is_value(g, shown, o):
 
 
 def is_class(shown, g, c, columns):
-    """A class as it stands in a list: whole, or shortened to a terminal."""
+    """A class as printed in a list: whole, or shortened for a terminal."""
     name, scope = (clean(x) for x in g.classes[c])
     whole = name + (f"  ({scope})" if scope else "")
     if shown.rstrip() == whole.rstrip():
@@ -94,13 +94,13 @@ def is_class(shown, g, c, columns):
 
 
 def is_object(shown, g, o, columns, value=False):
-    """A class, and behind it a name or value in quotes."""
+    """A class, followed by a name or value in quotes."""
     c = g.cls[o]
     beside = value_text(g, o) if value else g.name_of(o)
     if is_class(shown, g, c, columns):
         return not beside or bool(columns)
     if columns and not value and g.types and g.types[o] == "synthetic" and beside and is_quoted(shown, beside):
-        return True                            # V8's roots have one class
+        return True                            # all V8 roots have one class
     for at in [m.start() for m in re.finditer("  ", shown)]:
         if is_class(shown[:at], g, c, columns) and beside and \
                 (is_value(g, shown[at + 2:], o) if value else is_quoted(shown[at + 2:], beside)):
@@ -113,7 +113,7 @@ def is_id(g, text, o):
 
 
 def is_bytes(shown, n):
-    """Whether this is a number of bytes, in the largest unit of which there is one."""
+    """Whether this is a number of bytes, in the largest unit that is at least one."""
     number, _, unit = shown.strip().partition(" ")
     steps = UNITS.index(unit) if unit in UNITS else 0
     return is_size(shown.strip(), n) and (not steps or n >= 1023.95 * 1024 ** (steps - 1) and (float(number) < 1024 or unit == UNITS[-1]))
@@ -124,7 +124,7 @@ def shares(shown, part, whole):
 
 
 def whole_lines(report, out, columns):
-    """Lines of a screen, with those that go on below: no figure of them may be cut off."""
+    """Lines of a screen, joined with their continuation lines: no figure may be cut."""
     lines = []
     for raw in out.split("\n"):
         m = re.match(r" {8}(\S.*)", raw) if columns and lines else None
@@ -140,13 +140,13 @@ def whole_lines(report, out, columns):
 
 
 class Asked:
-    """A file whose graph we have, and the tool that is asked of it."""
+    """A file whose graph we have, and the tool to run on it."""
 
     def __init__(self, report, tool, g, path):
         self.report, self.tool, self.g, self.path = report, tool, g, path
 
     def lines(self, arguments, columns=None, fails=False):
-        """What a command prints, without what to do next; None: it failed."""
+        """The output of a command without the proposed next command; None if it failed."""
         self.report.by = arguments[0]
         out, status = self.tool.run([*arguments, self.path], columns)
         self.report.screens[arguments[0]] += 1
@@ -160,7 +160,7 @@ class Asked:
             while n < len(rows) and len(whole_lines(self.report, "\n".join(rows[:n + 1]), columns)) == 1:
                 n += 1
             rows[:n] = whole_lines(self.report, "\n".join(rows[:n]), columns)
-            judge(self.report, "head", rows[0], [("a figure is cut off", not rows[0].endswith("…"))])
+            judge(self.report, "head", rows[0], [("a figure is cut", not rows[0].endswith("…"))])
         if columns:
             for r in rows[1:]:
                 if len(r) > columns >= 80 and not NEXT.match(r) and arguments[0] in LISTS and not re.search("would go with all|strings with garbage|live strings", r):
@@ -176,7 +176,7 @@ class Asked:
             judge(self.report, "next", raw, [("id", bool(self.g.find(m[1].strip("'"))))])
 
     def json(self, arguments):
-        """The answer about the file, as an object."""
+        """The answer about the file, as a Python object."""
         import json
         self.report.by = arguments[0]
         out, status = self.tool.run([*arguments, "--json", self.path])

@@ -1,4 +1,4 @@
-"""V8's heap snapshots, with the rules of DevTools for classes, for what holds what, and for distances."""
+"""V8's heap snapshots, with DevTools' rules for classes, holders and distances."""
 import json, re
 import origins
 from graph import Graph, Ref, Root, STRONG, Unreadable, WEAK
@@ -64,16 +64,17 @@ class V8(Graph):
             self.refs.append(refs)
             self.edge_types.append(kinds)
         if e != len(edges):
-            raise ValueError("edges are left over")
+            raise ValueError("edges remain at the end")
         self.described = count
-        self.raw_names = list(self.names)      # names are so in the file; classes tell that elements are detached
+        self.raw_names = list(self.names)      # the names in the file; class names mark detached elements
         self.mark_detached()
         self.cls = [self.class_number(class_name(t, n)) for t, n in zip(self.types, self.names)]
         self.names = self.raw_names
         self.described_classes = set(range(1, len(self.classes)))
 
     def mark_detached(self):
-        """As DevTools: elements that are said to be detached, and native nodes that only these lead to, are called so."""
+        """As in DevTools: elements marked as detached, and native nodes with only such holders, are named
+        "Detached"."""
         seen, work = bytearray(self.count), {1: [], 2: []}
 
         def process(n, state):
@@ -98,7 +99,8 @@ class V8(Graph):
                             process(r.to, state)
 
     def own(self):
-        """What a page owns: shortcuts of node 0, trees of documents, and all that these lead to."""
+        """The objects that a page owns: shortcuts of node 0, trees of documents, and all objects that these
+        reference."""
         def trees(r, kind):
             return kind == "element" and self.types[r.to] == "synthetic" and self.raw_names[r.to] == "(Document DOM trees)"
         stack = [r.to for r, k in zip(self.refs[0], self.edge_types[0]) if k == "shortcut" or trees(r, k)]
@@ -111,14 +113,14 @@ class V8(Graph):
                     stack.append(r.to)
 
     def loose(self, n, r, kind):
-        """Whether an edge holds nothing."""
+        """Whether an edge does not hold its target."""
         if kind == "weak" or (n and (kind == "shortcut" or (r.to in self.owned and n not in self.owned and r.to != n))):
             return True
         m = kind == "internal" and PAIR.fullmatch(r.name)
         return bool(m) and int(m[2]) == self.ids[n]
 
     def kind_of(self, o, i):
-        """DevTools leaves out edges for four reasons."""
+        """The four reasons why DevTools ignores an edge."""
         r, kind = self.refs[o][i], self.edge_types[o][i]
         m = kind == "internal" and PAIR.fullmatch(r.name)
         if r.kind == STRONG or kind == "weak":
@@ -126,7 +128,8 @@ class V8(Graph):
         return "value" if m and int(m[2]) == self.ids[o] else "shortcut" if kind == "shortcut" else "page object"
 
     def hold(self):
-        """Kinds of references; roots are node 0 and what it does not reach: first what nothing leads to."""
+        """Kinds of references. Roots are node 0 and all nodes that it does not reach; first those without incoming
+        references."""
         for n in range(self.count):
             self.refs[n] = [r._replace(kind=WEAK) if self.loose(n, r, k) else r
                             for r, k in zip(self.refs[n], self.edge_types[n])]
@@ -152,7 +155,7 @@ class V8(Graph):
                       self.raw_names[r.to] == "(Document DOM trees)"]
 
     def devtools_distances(self):
-        """DevTools' "Distance" of each node, None where there is none."""
+        """DevTools' "Distance" of each node; None if it has none."""
         far, waiting = [None] * self.count, set()
 
         def follows(n, r, kind):

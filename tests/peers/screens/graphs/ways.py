@@ -1,4 +1,4 @@
-"""path: every object, reference and figure of the ways to an object, and the tree of ways to a class."""
+"""path: every object, reference and figure of the paths to an object, and the tree of paths to a class."""
 import re
 from graph import ROOTS, STRONG
 from steps import ends_of, MORE, shows, split, starts, Walk
@@ -9,8 +9,8 @@ LINE = re.compile(rf"  (?P<what>.*?)  id (?P<id>\S+?)(?: to (?P<last>\S+?))?, re
 
 
 def shortest(g, o):
-    """How many objects the shortest way has, a program's own roots before others; None: nothing holds it. As DevTools
-    has it the value of a WeakMap is as far as the farther of its table and its key."""
+    """The number of objects on the shortest path, from a program's roots if possible; None if no root holds it. As in
+    DevTools, the value of a WeakMap is as far as the farther of its table and its key."""
     if not g.live[o]:
         return ()
     if g.format == "heapsnapshot" and o in g.user_far() and o != 0:
@@ -23,8 +23,8 @@ def shortest(g, o):
 
 
 def system_far(g):
-    """Steps from node 0 to what no root of the program leads to: through the engine's roots, then from its stacks and
-    tables for the time of the snapshot, contexts before others; from roots that node 0 does not reach last."""
+    """Distances from node 0 to objects that no root of the program reaches: through the engine's roots, and then from
+    its stacks and temporary tables, contexts before others. Roots that node 0 does not reach come last."""
     if "system" in g.cache:
         return g.cache["system"]
     far, walked, late = {0: 0}, set(g.user_far()), []
@@ -68,7 +68,7 @@ def system_far(g):
 
 
 def begins_well(g, objects, o):
-    """Whether a way begins at a root, at one of the program's if these lead there."""
+    """Whether a path begins at a root, and at one of the program's if these reach its end."""
     if objects[0] not in g.starts:
         return False
     if g.format != "heapsnapshot" or o not in g.user_far() or o == 0:
@@ -90,7 +90,7 @@ def path_json(a, o, most=1):
         rows = p["objects"]
         ids = [[x for x in g.find(row["id"]) if g.class_of(x) == (row["class"], row.get("scope", g.class_of(x)[1]))] for row in rows]
         objects = real_objects(g, ids, rows)
-        judge(a.report, "way", rows[:6], [("no such way", objects is not None)], text)
+        judge(a.report, "path", rows[:6], [("no such path", objects is not None)], text)
         if objects is None:
             continue
         root = [x for x in g.roots if x.object == objects[0] and (ROOTS[x.kind] if x.kind < 6 else "unknown") == p["root"] and x.flags == p["flags"]]
@@ -99,16 +99,16 @@ def path_json(a, o, most=1):
                  ("class", all(row["class"] == g.class_of(x)[0] for row, x in zip(rows, objects)))]
         if not n:
             facts.append(("length", len(objects) in shortest(g, o)))
-        facts.append(("objects of another way", not used & set(objects[:-1])))
-        used |= {x for x in objects[:-1] if g.format != "heapsnapshot" or x and g.types[x] != "synthetic"}  # not roots
-        judge(a.report, "way", [row["id"] for row in rows], facts, (shortest(g, o), [r[x] for x in objects][:5]))
+        facts.append(("objects of another path", not used & set(objects[:-1])))
+        used |= {x for x in objects[:-1] if g.format != "heapsnapshot" or x and g.types[x] != "synthetic"}  # without roots
+        judge(a.report, "path", [row["id"] for row in rows], facts, (shortest(g, o), [r[x] for x in objects][:5]))
         if p.get("steps"):
             ends = ends_of(g, p["steps"], want={o}) if not n else {o}
-            judge(a.report, "way", " › ".join(p["steps"]), [("steps: no such way", o in ends)], [row["id"] for row in rows])
+            judge(a.report, "path", " › ".join(p["steps"]), [("steps: no such path", o in ends)], [row["id"] for row in rows])
 
 
 def real_objects(g, ids, rows):
-    """The objects, each held by the one before in the way that is told; ids may be of several objects."""
+    """The objects, each held by the previous one in the printed way; several objects may share an id."""
     ways = [[x] for x in ids[0]]
     for row, next_ids in zip(rows, ids[1:]):
         ways = [w + [t] for w in ways for i, e, t in g.steps(w[-1]) if t in next_ids and is_reference(g, w[-1], row, i, e)]
@@ -166,9 +166,9 @@ def path_screen(a, o, columns, options=()):
     judge(a.report, "path", lines[:9], [("its end", o in shown[-1][3])], text)
     if folds:
         ends = ends_of(g, texts, want={o})
-        judge(a.report, "path", lines[:9], [("no such way from a root", o in ends)], text)
+        judge(a.report, "path", lines[:9], [("no such path from a root", o in ends)], text)
         if not any(s[2] for s in shown):
-            judge(a.report, "path", lines[:9], [("how many are folded", count in shortest(g, o))], shortest(g, o))
+            judge(a.report, "path", lines[:9], [("the number of folded objects", count in shortest(g, o))], shortest(g, o))
     else:
         ways = [[x] for x in shown[0][0]]
         for (_, by, _, _), (found, _, _, _) in zip(shown, shown[1:]):
@@ -187,15 +187,15 @@ def is_by(g, o, by, i, e):
     return by == "by " + want or bool(by) and "…" in by and shows(by[3:], want)
 
 
-# Of a class --------------------------------------------------------------------------------------
+# Paths to a class --------------------------------------------------------------------------------
 
 RAW_LIST = re.compile(r"((?:.*: )?)list of (\d+) (.*?)(?: \(([^()]*)\))?")
 RAW_TREE = re.compile(r"((?:.*: )?)tree of (.*)")
 
 
 class Tree(Walk):
-    """Ways with a step for each object: the engine's objects are steps too. A list is one, "head: list of 9 Node (next)",
-    and so are nodes of a page, "[]: tree of <li>"."""
+    """Paths with one step for each object, the engine's objects included. A list is one step, "head: list of 9 Node
+    (next)", and so are nodes of a page, "[]: tree of <li>"."""
 
     def come(self, o, at, mode, label):
         if at == len(self.steps):
@@ -204,16 +204,16 @@ class Tree(Walk):
         if mode and mode[0] == "tree":         # below its root: (..., class)
             self.branch(o, at, mode[1])        # by any references
             return
-        if mode:                               # within a list: (elements to come, which field comes next, class)
+        if mode:                               # within a list: (remaining elements, next field, class)
             left, k, c = mode
             fields = (RAW_LIST.fullmatch(text)[4] or "").split(" › ")
             if clean(label) != fields[k]:
                 return
-            counts = self.g.cls[o] == c        # so do those between two elements
+            counts = self.g.cls[o] == c        # objects of the class between two elements count, too
             if k + 1 == len(fields):
                 if counts:
                     self.element(o, at, left - 1)
-                elif fields == [""]:           # without names: by objects of other classes
+                elif fields == [""]:           # without names: through objects of other classes
                     self.add(o, at, mode)
             elif not counts or left > 1:
                 self.add(o, at, (left - counts, k + 1, c))
@@ -232,7 +232,7 @@ class Tree(Walk):
             self.branch(o, at, self.g.cls[o])
 
     def element(self, o, at, left):
-        self.add(o, at + 1, None)              # of many ways as one the number of a list is that of the longest
+        self.add(o, at + 1, None)              # for several paths as one, the number of a list is that of the longest
         if left:
             self.add(o, at, (left, 0, self.g.cls[o]))
 
@@ -278,7 +278,7 @@ def raw_ends(g, names):
 
 
 def are_lists(g, names):
-    """Whether each list of the ways has at most the objects of its class that its fields lead to, and a tree branches."""
+    """Whether each list has at most as many elements as its fields reach, and each tree branches."""
     for k, text in enumerate(names):
         m = RAW_LIST.fullmatch(text) or RAW_TREE.fullmatch(text)
         if m and (k + 1, *names[:k + 1]) not in g.cache:
@@ -292,7 +292,8 @@ def are_lists(g, names):
 
 
 def along(g, head, fields):
-    """Objects of the head's class that fields, or references without names and others, lead to, also those before it in a list that goes both ways."""
+    """The number of objects of the head's class that fields reach (or unnamed references, through other objects); in
+    a two-way list also those before it."""
     seen, stack = {head}, [head]
     while stack:
         o = stack.pop()
@@ -312,7 +313,7 @@ def along(g, head, fields):
 
 
 def branches(g, head):
-    """Whether an object of the head's class holds two others, one behind objects of other classes or not."""
+    """Whether an object of the head's class holds two others, directly or through objects of other classes."""
     seen, stack = {head}, [head]
     while stack:
         o = stack.pop()
@@ -334,7 +335,7 @@ def branches(g, head):
 
 
 def class_ways(a, name):
-    """JSON: sums, and whether there are such ways to so many objects."""
+    """JSON: sums, and whether there are such paths to as many objects."""
     g = a.g
     got = a.json(["path", "--all", "--class", name])
     if not got:
@@ -363,8 +364,8 @@ def class_ways(a, name):
             ends = raw_ends(g, path[1:])
             within = [o for o in live if o in below_of(g, ends)]
             judge(a.report, "class json", (path[1:], row["objects"]), [
-                ("no such ways to so many", len(within) >= row["objects"] and sum(g.sizes[o] for o in within) >= row["bytes"]),
-                ("a list that is so long, a tree", are_lists(g, path[1:]))],
+                ("no such paths to as many", len(within) >= row["objects"] and sum(g.sizes[o] for o in within) >= row["bytes"]),
+                ("a list of that length, a tree", are_lists(g, path[1:]))],
                 (len(ends), len(within)))
 
 
@@ -384,7 +385,7 @@ BARE = re.compile(rf"\s*(?P<bytes>{SIZE})\s+(?P<share>[\d.]+%)\s+(?P<objects>\d+
 
 
 def class_screen(a, name, columns):
-    """Lines of the tree: figures within those that ways can explain; each chain is on a way from a root."""
+    """Lines of the tree: figures within the bounds of possible paths; each chain is on a path from a root."""
     g = a.g
     lines = a.lines(["path", "--class", name], columns)
     if lines is None:
@@ -409,19 +410,19 @@ def class_screen(a, name, columns):
             path.append("…")
         path.append(m["text"])
         chain = [s for p in path[1:] for s in split(p)]
-        if chain[-1:] == ["<self>"]:           # folded into the line of its parent: "Node › <self>"
+        if chain[-1:] == ["<self>"]:           # folded into its parent's line: "Node › <self>"
             chain.pop()
             while chain and MORE.fullmatch(chain[-1]):
                 chain.pop()
         if chain and "<other>" not in path and "<self>" not in chain:
-            facts.append(("two omissions side by side", not re.search(r"more › … \d+ more", m["text"])))
+            facts.append(("two adjacent omissions", not re.search(r"more › … \d+ more", m["text"])))
             if columns:
                 ends = Walk(g, chain, upto=True, brief=True).run(starts(g, False))
             else:
                 ends = raw_ends(g, chain)
             within = [o for o in live if o in below_of(g, ends)]
-            facts.append(("no such ways to so many", len(within) >= int(m["objects"])))
-            facts.append(("a list that is so long, a tree", columns or are_lists(g, chain)))
+            facts.append(("no such paths to as many", len(within) >= int(m["objects"])))
+            facts.append(("a list of that length, a tree", columns or are_lists(g, chain)))
         if not depth:
             facts += [("objects", int(m["objects"]) == len(live)), ("bytes", is_bytes(m["bytes"], all_))]
         judge(a.report, "class", raw, facts, (len(live), all_))
