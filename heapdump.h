@@ -20988,15 +20988,15 @@ HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *d, uint32_t first
 
 /* Ids of one axis of a process. Each node has one id per format, in the order in which the trace defines them.
    hd_chrome_writer.first is subtracted. The length of each array is the number of nodes defined so far. */
-typedef struct hd__trace_told {
+typedef struct hd__trace_axis_ids {
     hd_deduplicator names;
     uint32_t *id, *v2_id;        /* stb_ds arrays, by node; [0] is for the root, unused */
-} hd__trace_told;
+} hd__trace_axis_ids;
 
 typedef struct hd__trace_writer_process {
     uint64_t pid;
     bool named, v1, v2;          /* parts of it written to the trace so far */
-    hd__trace_told axis[2];
+    hd__trace_axis_ids axis[2];
     hd__strings dumps;           /* ids of dumps */
     hd__strings strings;         /* heaps_v2: names */
     uint32_t *string_id;         /* stb_ds array */
@@ -21161,7 +21161,7 @@ static hd_status hd__trace_check_names(const hd_chrome_dumps *d, const uint32_t 
 static hd_status hd__trace_writer_process_init(hd_chrome_writer *w, hd__trace_writer_process *p, hd_error *err) {
     p->strings.seed = p->dumps.seed = hd__hash_seed();
     for (int a = 0; a < 2; a++) {
-        hd__trace_told *d = &p->axis[a];
+        hd__trace_axis_ids *d = &p->axis[a];
         HD__TRY(hd__trace_deduplicator_init(&d->names, &w->mem, &w->arena, w->copy ? &w->names : NULL,
                                             p->strings.seed, a == HD_AXIS_TYPE, HD_NONE - 2, err));
         if (!hd__arr_push(&w->mem, d->id, 0) || !hd__arr_push(&w->mem, d->v2_id, 0))
@@ -21252,17 +21252,18 @@ static hd_status hd__trace_write_dictionary(hd_chrome_writer *w, hd__trace_write
                                             hd_error *err) {
     static const char *const names[] = { "stackFrames", "typeNames" };
     hd_json *j = &w->json;
-    hd__trace_told *d = &p->axis[types];
+    hd__trace_axis_ids *d = &p->axis[types];
     uint32_t *next = !types && p->v2 ? &w->next_v2[HD__TRACE_IDS_NODES] : &p->next[types];
     const hd__tree_index *tree = &d->names.tree;
-    uint32_t told = (uint32_t)hd__arr_len(d->id), n = (uint32_t)hd__arr_len(tree->parent);
-    if (told == n && told > 1) return HD_OK;
-    if (!hd__arr_room(&w->mem, d->id, n - told)) return hd__mem_fail(&w->mem, err);
+    uint32_t defined = (uint32_t)hd__arr_len(d->id), n = (uint32_t)hd__arr_len(tree->parent);
+    if (defined == n && defined > 1) return HD_OK;
+    if (!hd__arr_room(&w->mem, d->id, n - defined)) return hd__mem_fail(&w->mem, err);
     hd__trace_begin_event(j, p->pid, 0, "M", "__metadata", names[types], NULL);
     hd_json_key(j, names[types]), hd_json_object(j);
-    for (; told < n; told++) {
+    for (; defined < n; defined++) {
         stbds_arrput(d->id, (*next)++);
-        hd__trace_write_item(j, &d->names, told, w->first + d->id[told], w->first + d->id[tree->parent[told]]);
+        hd__trace_write_item(j, &d->names, defined, w->first + d->id[defined],
+                             w->first + d->id[tree->parent[defined]]);
     }
     hd_json_end(j), hd_json_end(j), hd_json_end(j);
     return HD_OK;
@@ -21300,7 +21301,7 @@ static bool hd__trace_v2_ids(hd_chrome_writer *w, hd__trace_writer_process *p) {
     if (!p->v2 && w->next_v2[HD__TRACE_IDS_NODES] < p->next[0]) w->next_v2[HD__TRACE_IDS_NODES] = p->next[0];
     p->v2 = true;
     for (int a = 0; a < 2; a++) {
-        hd__trace_told *d = &p->axis[a];
+        hd__trace_axis_ids *d = &p->axis[a];
         size_t n = hd__arr_len(d->names.tree.parent);
         if (!hd__arr_room(&w->mem, d->v2_id, n - hd__arr_len(d->v2_id))) return false;
         while (hd__arr_len(d->v2_id) < n) stbds_arrput(d->v2_id, w->next_v2[a]++);
@@ -21308,7 +21309,7 @@ static bool hd__trace_v2_ids(hd_chrome_writer *w, hd__trace_writer_process *p) {
     return true;
 }
 
-static uint64_t hd__trace_v2_id(const hd_chrome_writer *w, const hd__trace_told *d, uint32_t node) {
+static uint64_t hd__trace_v2_id(const hd_chrome_writer *w, const hd__trace_axis_ids *d, uint32_t node) {
     return node ? w->first + d->v2_id[node] : 0;
 }
 
@@ -21331,14 +21332,14 @@ static void hd__trace_write_column(hd_chrome_writer *w, const hd__trace_writer_p
     hd_json_end(j);
 }
 
-/* Writes the new part of a heaps_v2 map for one axis: nodes from number `told` on. */
+/* Writes the new part of a heaps_v2 map for one axis: nodes from number `defined` on. */
 static bool hd__trace_write_map(hd_chrome_writer *w, hd__trace_writer_process *p, const char *key, int axis,
-                                size_t told) {
+                                size_t defined) {
     hd_json *j = &w->json;
-    const hd__trace_told *d = &p->axis[axis];
+    const hd__trace_axis_ids *d = &p->axis[axis];
     const hd__tree_index *tree = &d->names.tree;
     hd_json_key(j, key), hd_json_array(j);
-    for (size_t i = told; i < hd__arr_len(d->v2_id); i++) {
+    for (size_t i = defined; i < hd__arr_len(d->v2_id); i++) {
         uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, tree->names[i]);
         if (string == HD_NONE || !hd__arr_room(&w->mem, p->string_id, 1)) return false;
         if (string == hd__arr_len(p->string_id)) stbds_arrput(p->string_id, w->next_v2[HD__TRACE_IDS_STRINGS]++);
@@ -22335,7 +22336,7 @@ static hd_status hd__trace_read_entry(hd__trace_in *x, hd__token token, bool fir
 static hd_status hd__trace_read_v1_heap(hd__trace_in *x, hd__token token, uint32_t allocator) {
     uint64_t offset = x->pull.token_offset;
     size_t entries = hd__arr_len(x->entries);
-    bool ok, old_format = false, first = true, told = false;
+    bool ok, old_format = false, first = true, reported = false;
     HD__TRACE_WANT(x, token, HD__TOKEN_OBJECT, "a heap");
     HD__TRY(hd__trace_new_heap(x, allocator, offset, false));
     HD__TRACE_MEMBERS(x, m) {
@@ -22346,7 +22347,7 @@ static hd_status hd__trace_read_v1_heap(hd__trace_in *x, hd__token token, uint32
             HD__TRY(hd__trace_skip(x, m.token));
         } else {
             HD__TRY(hd__trace_expect(x, m.token, HD__TOKEN_ARRAY, "entries", &ok));
-            told |= !ok;
+            reported |= !ok;
             for (; ok && (m.token = hd__pull_next(&x->pull)) != HD__TOKEN_CLOSE &&
                  m.token != HD__TOKEN_ERROR; first = false)
                 HD__TRY(hd__trace_read_entry(x, m.token, first, &old_format));
@@ -22356,7 +22357,7 @@ static hd_status hd__trace_read_v1_heap(hd__trace_in *x, hd__token token, uint32
     stbds_arrlast(x->heaps).count = hd__arr_len(x->entries) - entries;
     stbds_arrlast(x->heaps).old = old_format;
     if (!first) return HD_OK;
-    if (!told) return hd__trace_no_heap(x, "the heap of %S has no entries");
+    if (!reported) return hd__trace_no_heap(x, "the heap of %S has no entries");
     hd__arr_resize(x->heaps, hd__arr_len(x->heaps) - 1);
     return HD_OK;
 }
@@ -22865,8 +22866,8 @@ static bool hd__trace_tally_agrees(const hd__trace_tally *total, const hd__trace
 }
 
 /* Checks totals against their parts. Keys are sorted; the upper half is the group, the lower half is 0 for its total.
-   `alone`: a total without parts counts as a part. *sum receives the sum of all groups. */
-static bool hd__trace_old_agrees(const hd__trace_entry *entries, const hd__sort_keyed *keys, size_t n, bool alone,
+   `as_part`: a total without parts counts as a part. *sum receives the sum of all groups. */
+static bool hd__trace_old_agrees(const hd__trace_entry *entries, const hd__sort_keyed *keys, size_t n, bool as_part,
                                  hd__trace_tally *sum) {
     bool agree = true;
     memset(sum, 0, sizeof *sum);
@@ -22877,7 +22878,7 @@ static bool hd__trace_old_agrees(const hd__trace_entry *entries, const hd__sort_
             const hd__trace_entry *e = &entries[keys[i].number];
             hd__trace_tally_add((uint32_t)keys[i].key ? &parts : &total, e->size, e->count);
         }
-        if (alone && !parts.any) parts = total;
+        if (as_part && !parts.any) parts = total;
         agree &= hd__trace_tally_agrees(&total, &parts) && !total.passed;
         hd__trace_tally_add(sum, parts.bytes, parts.blocks);
         sum->passed |= parts.passed;
@@ -23553,11 +23554,11 @@ static hd_status hd__trace_build_details(hd__trace_in *x) {
     uint32_t *order = hd__sort_numbers(&x->doc->mem, n, hd__trace_dump_before, x);
     hd_status status = order ? HD_OK : hd__trace_no_memory(x);
     for (size_t i = 0; i < n && !status; i++) {
-        uint32_t dump = order[i], told = x->dumps[dump].detail;
+        uint32_t dump = order[i], given = x->dumps[dump].detail;
         hd__trace_detail detail = { x->pids.keys[x->ids.keys[dump] >> 32],
                                     hd__trace_label_text(x, hd__trace_dump_id(x, dump)),
-                                    told ? (hd_detail)(told - 1) : HD_DETAILED };
-        if (told && !hd__arr_push(&x->doc->mem, x->doc->details, detail)) status = hd__trace_no_memory(x);
+                                    given ? (hd_detail)(given - 1) : HD_DETAILED };
+        if (given && !hd__arr_push(&x->doc->mem, x->doc->details, detail)) status = hd__trace_no_memory(x);
     }
     hd__sort_numbers_free(&x->doc->mem, order, n);
     return status;
@@ -24166,7 +24167,7 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_
 }
 
 /* Copies the manager's stored error to the provider's `err`. */
-static hd_status hd__provider_told(const hd_memory_dump *d, hd_status status, hd_error *err) {
+static hd_status hd__provider_error(const hd_memory_dump *d, hd_status status, hd_error *err) {
     if (status && err) *err = d->error;
     return status;
 }
@@ -24190,7 +24191,7 @@ static hd_status hd__provider_value(hd_memory_dump *d, const char *allocator, co
                                     uint64_t value, const char *text, hd_error *err) {
     const hd_memory_dump_manager_desc *of = &d->manager->desc;
     hd_scalar s = { of->pid, of->process, d->id, d->time_us, allocator, name, units, value, text };
-    return hd__provider_told(d, hd__provider_scalar(d, &s), err);
+    return hd__provider_error(d, hd__provider_scalar(d, &s), err);
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *d, const char *allocator, const char *name,
@@ -24252,7 +24253,7 @@ static hd_status hd__provider_heap(hd_memory_dump *d, const hd_heap *heap) {
 
 HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *d, const hd_heap *heap, hd_error *err) {
     HD__NEED(d, err);
-    return hd__provider_told(d, hd__provider_heap(d, heap), err);
+    return hd__provider_error(d, hd__provider_heap(d, heap), err);
 }
 
 #ifndef HEAPDUMP_NO_RECORDER
@@ -24266,8 +24267,8 @@ HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *d, const char
     hd_status status;
     bool again = false;          /* a heap of another kind already added the overhead */
     status = rec ? HD_OK : hd__fail(&d->error, HD_INVALID, "recorder is NULL (hd_recorder_create reported why)");
-    HD__TRY(hd__provider_told(d, status, err));
-    HD__TRY(hd__provider_told(d, hd__trace_recorded(rec, options, name, &profile, &heap, &d->error), err));
+    HD__TRY(hd__provider_error(d, status, err));
+    HD__TRY(hd__provider_error(d, hd__trace_recorded(rec, options, name, &profile, &heap, &d->error), err));
     heap.allocator = allocator ? allocator : "malloc";
     for (size_t i = 0; i < hd__arr_len(d->gathered->heaps); i++)
         again |= !strcmp(d->gathered->heaps[i].allocator, heap.allocator);
@@ -24316,7 +24317,7 @@ static hd_status hd__provider_ask(hd_memory_dump_manager *m, hd__provider_row *r
     r->failures++;
     hd__provider_warn(m, r, &d->error);
     d->overhead = overhead;
-    return hd__provider_told(d, hd__provider_cut(d, scalars, heaps), err);
+    return hd__provider_error(d, hd__provider_cut(d, scalars, heaps), err);
 }
 
 /* Adds the memory overhead of tracing. A provider's own value has priority. */
@@ -24331,7 +24332,7 @@ static hd_status hd__provider_overhead(hd_memory_dump_manager *m, hd_error *err)
     if (!status)
         status = hd_memory_dump_add_scalar(d, "tracing/heap_profiler", "resident_size", "bytes",
                                            d->overhead.resident, NULL);
-    return status == HD_INVALID ? HD_OK : hd__provider_told(d, status, err); /* already given */
+    return status == HD_INVALID ? HD_OK : hd__provider_error(d, status, err); /* already given */
 }
 
 static hd_status hd__provider_write(hd_memory_dump_manager *m, const char *trigger, hd_error *err) {
@@ -26705,20 +26706,20 @@ static void hd__dart_put_class(hd__dart_out *o, const hd_graph *g, uint32_t clas
 }
 
 /* Values of a graph's objects, and their totals. */
-typedef struct hd__dart_beside {
+typedef struct hd__dart_extra {
     const hd_values *values;     /* may be NULL */
     uint64_t external, externals; /* external bytes in total, and number of objects with any */
     bool identities;
-} hd__dart_beside;
+} hd__dart_extra;
 
-static hd_value hd__dart_value_of(const hd__dart_beside *b, const hd_graph *g, uint32_t object) {
+static hd_value hd__dart_value_of(const hd__dart_extra *b, const hd_graph *g, uint32_t object) {
     hd_value value = HD_ZERO;
     if (b->values) b->values->get(b->values->document, object, &value);
     if (value.external > hd__graph_size(g, object)) value.external = 0;
     return value;
 }
 
-static hd_status hd__dart_look(hd__dart_beside *b, const hd_graph *g, const hd_options *options, hd_error *err) {
+static hd_status hd__dart_look(hd__dart_extra *b, const hd_graph *g, const hd_options *options, hd_error *err) {
     memset(b, 0, sizeof *b);
     if (!options || !options->values || !options->values->get) return HD_OK;
     b->values = options->values;
@@ -26810,7 +26811,7 @@ static void hd__dart_put_data(hd__dart_out *o, const hd_value *v) {
 
 /* Writes external properties (one per object with external bytes) and identity hash codes. The root object has
    neither. */
-static hd_status hd__dart_put_back(hd__dart_out *o, const hd_graph *g, const hd__dart_beside *b,
+static hd_status hd__dart_put_back(hd__dart_out *o, const hd_graph *g, const hd__dart_extra *b,
                                    const hd_options *options, hd_error *err) {
     hd__dart_put(o, b->externals);
     for (uint32_t i = 0; i < g->described && b->externals && !o->sink.status; i++) {
@@ -26874,12 +26875,12 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
                                            hd_out out, hd_error *err) {
     HD__NEED(g, err);
     hd__mem m = hd__mem_options(options);
-    hd__dart_beside beside;
+    hd__dart_extra extra;
     hd__dart_out o;
     hd__holding rows;
     hd_status status = HD_OK;
     HD__TRY(hd__graph_ready(g, err));
-    HD__TRY(hd__dart_look(&beside, g, options, err));
+    HD__TRY(hd__dart_look(&extra, g, options, err));
     HD__TRY(hd__holding_rooted(&m, g, false, options, &rows, err));
     hd__holding_tell(g, options);
     if (hd__arr_len(g->names))
@@ -26887,9 +26888,9 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
                            "names of single references are left out: only classes can name fields");
     hd__dart_out_begin(&o, out, NULL);
     hd__dart_put_root(&o, g, &rows, name, rows.first[g->count] + hd__graph_references(g) - hd__arr_len(g->target.low),
-                      beside.external);
+                      extra.external);
     for (uint32_t i = 0; i < g->described && !o.sink.status && !status; i++) {
-        hd_value value = hd__dart_value_of(&beside, g, i);
+        hd_value value = hd__dart_value_of(&extra, g, i);
         status = hd__report_tick(options, i, g->described, err);
         hd__dart_put(&o, (uint64_t)g->class_of[i] + 1);
         hd__dart_put(&o, hd__graph_size(g, i) - value.external);
@@ -26897,7 +26898,7 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
         hd__dart_put_row(&o, g, &rows, i);
     }
     hd__holding_close(&m, &rows);
-    if (!status) status = hd__dart_put_back(&o, g, &beside, options, err);
+    if (!status) status = hd__dart_put_back(&o, g, &extra, options, err);
     return status ? status : hd_sink_end(&o.sink, "the snapshot", err);
 }
 
@@ -27186,7 +27187,7 @@ static int hd__dart_coded_compare(const hd__dart_coded *a, hd__sort_keyed one, c
 #define HD__DART_SAMPLE 256u
 
 /* True if the snapshots are of different processes. Reachability does not matter. */
-static bool hd__dart_strangers(const hd__dart_coded side[2]) {
+static bool hd__dart_two_processes(const hd__dart_coded side[2]) {
     size_t at[2] = { 0, 0 }, n[2] = { hd__arr_len(side[0].order), hd__arr_len(side[1].order) }, kept = 0,
         fewer = n[n[1] < n[0]];
     if (fewer < HD__DART_SAMPLE) return false;
@@ -27278,7 +27279,7 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
     ok = now && then && hd__dart_coded_open(&a, &side[0]) && hd__dart_coded_open(&a, &side[1]) &&
          hd__dart_rows(&a, &a.identities, sizeof *a.identities);
     if (ok) {
-        t->by_chance = hd__dart_strangers(side);
+        t->by_chance = hd__dart_two_processes(side);
         hd__dart_drop_unreached(&side[0]);
         hd__dart_drop_unreached(&side[1]);
         hd__dart_match(side, a.identities, now, then);
@@ -28534,7 +28535,7 @@ struct hd_memprof_merger {
     uint64_t seed, max_records;
     hd_status status;            /* of the calls so far */
     uint32_t fields;             /* fields that all profiles have */
-    uint32_t told;               /* bit `field`: an overflow of its sum was reported */
+    uint32_t reported;           /* bit `field`: an overflow of its sum was reported */
     bool any, old;               /* old: versions 1 and 2 */
     bool in_order;
     hd__memprof_module *modules; /* stb_ds arrays, like all pointers to here */
@@ -28737,7 +28738,7 @@ static hd_status hd__memprof_add_stack(hd_memprof_merger *x, const hd_memprof_ra
 static uint64_t hd__memprof_sum(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
 
 /* Reports a sum of more than 64 bits. In lenient mode it becomes the largest number. */
-static hd_status hd__memprof_tell_sum(const hd_options *options, hd_str of, const char *field, hd_error *err) {
+static hd_status hd__memprof_report_sum(const hd_options *options, hd_str of, const char *field, hd_error *err) {
     hd_reporter r = hd__report_begin(options);
     hd__fail(&r.error, HD_OVERFLOW, "%S: the sum of %s does not fit in 64 bits%s", of, field,
              r.options.lenient ? ": it is set to 18446744073709551615, as other sums may be" : "");
@@ -28745,12 +28746,12 @@ static hd_status hd__memprof_tell_sum(const hd_options *options, hd_str of, cons
 }
 
 /* Reports overflows of a block's sums, once per field. */
-static hd_status hd__memprof_tell_sums(const hd_options *options, uint32_t fields, uint32_t *told, hd_str of,
-                                       hd_error *err) {
-    fields &= ~*told;
-    *told |= fields;
+static hd_status hd__memprof_report_sums(const hd_options *options, uint32_t fields, uint32_t *reported, hd_str of,
+                                         hd_error *err) {
+    fields &= ~*reported;
+    *reported |= fields;
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++)
-        if (fields >> f & 1) HD__TRY(hd__memprof_tell_sum(options, of, hd__memprof_mib[f].name, err));
+        if (fields >> f & 1) HD__TRY(hd__memprof_report_sum(options, of, hd__memprof_mib[f].name, err));
     return HD_OK;
 }
 
@@ -28820,9 +28821,9 @@ static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_ra
         if (more > UINT64_MAX - *sum) over |= HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM);
         *sum = hd__memprof_sum(*sum, more);
     }
-    if (!(over & ~x->told)) return HD_OK;
-    return hd__memprof_tell_sums(&x->options, over, &x->told,
-                                 hd__text_make(text, sizeof text, "call stack %u", (uint64_t)stack), err);
+    if (!(over & ~x->reported)) return HD_OK;
+    return hd__memprof_report_sums(&x->options, over, &x->reported,
+                                   hd__text_make(text, sizeof text, "call stack %u", (uint64_t)stack), err);
 }
 
 /* Adds all blocks. The profile's blocks may be in the merger's own array (hd_memprof_merger_add_taken). Then a sum
@@ -30066,13 +30067,13 @@ static bool hd__index_dense(hd__mem *m, const uint64_t *keys, uint32_t *order, s
 }
 
 /* State of a call stack while its blocks are visited. */
-typedef struct hd__index_told {
+typedef struct hd__index_visit {
     uint32_t function;           /* function of its last block, plus 1; 0: none yet */
     uint32_t copies;             /* copies that LLVM writes per block there, plus 1; 0: not counted yet */
     uint32_t block, count;       /* last block that is no copy, and its copies so far */
     uint32_t owner;              /* function with the record that counts, plus 1; 0: unknown */
     uint32_t number;             /* number of the stack in the result, plus 1; 0: none yet */
-} hd__index_told;
+} hd__index_visit;
 
 /* The number of times that LLVM writes a block in a function's record. It is once for each time the function occurs
    among the functions that the allocating call was inlined into. */
@@ -30092,25 +30093,25 @@ HD__INLINE const uint64_t *hd__index_values(const hd_memprof_index *x, uint32_t 
 }
 
 /* True if a block is LLVM's copy of an earlier one: same function, same call stack, equal values. A block that
-   differs comes from another tool and is counted. `told` is indexed by stack. */
-static bool hd__index_is_copy(const hd_memprof_index *x, uint32_t function, uint32_t block, hd__index_told *told) {
+   differs comes from another tool and is counted. `visit` is indexed by stack. */
+static bool hd__index_is_copy(const hd_memprof_index *x, uint32_t function, uint32_t block, hd__index_visit *visit) {
     uint32_t stack = x->block_stack[block];
     size_t fields = x->field_count;
-    told += stack;
-    if (told->function != function + 1) {
-        told->function = function + 1;
-        told->copies = 0;
+    visit += stack;
+    if (visit->function != function + 1) {
+        visit->function = function + 1;
+        visit->copies = 0;
     } else {
-        if (!told->copies) told->copies = 1 + hd__index_copies(x, stack, x->function[function]);
-        if (told->count + 1 < told->copies &&
-            (!fields || !memcmp(hd__index_values(x, told->block), hd__index_values(x, block),
+        if (!visit->copies) visit->copies = 1 + hd__index_copies(x, stack, x->function[function]);
+        if (visit->count + 1 < visit->copies &&
+            (!fields || !memcmp(hd__index_values(x, visit->block), hd__index_values(x, block),
                                 fields * sizeof *x->value))) {
-            told->count++;
+            visit->count++;
             return true;
         }
     }
-    told->block = block;
-    told->count = 1;
+    visit->block = block;
+    visit->count = 1;
     return false;
 }
 
@@ -30121,19 +30122,19 @@ static uint64_t hd__index_allocates(const hd_memprof_index *x, uint32_t stack) {
 
 /* Finds the function with the record that counts, for each stack. LLVM repeats blocks in each function that the call
    was inlined into. The allocating function counts, or if it lacks the blocks, the first function that has them. */
-static void hd__index_find_owners(const hd_memprof_index *x, hd__index_told *told) {
+static void hd__index_find_owners(const hd_memprof_index *x, hd__index_visit *visit) {
     for (uint32_t f = 0; f < x->function_count; f++)
         for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
             uint32_t s = x->block_stack[b];
-            if (!told[s].owner || hd__index_allocates(x, s) == x->function[f]) told[s].owner = f + 1;
+            if (!visit[s].owner || hd__index_allocates(x, s) == x->function[f]) visit[s].owner = f + 1;
         }
 }
 
-/* True if a block counts: LLVM may write several records of it. `told` is indexed by stack, with owners. */
-static bool hd__index_is_first(const hd_memprof_index *x, uint32_t function, uint32_t block, hd__index_told *told) {
-    uint32_t owner = told[x->block_stack[block]].owner;
+/* True if a block counts: LLVM may write several records of it. `visit` is indexed by stack, with owners. */
+static bool hd__index_is_first(const hd_memprof_index *x, uint32_t function, uint32_t block, hd__index_visit *visit) {
+    uint32_t owner = visit[x->block_stack[block]].owner;
     if (x->layout == HD_MEMPROF_RFC) return true;
-    return x->function[owner - 1] == x->function[function] && !hd__index_is_copy(x, function, block, told);
+    return x->function[owner - 1] == x->function[function] && !hd__index_is_copy(x, function, block, visit);
 }
 
 /* The position of the first of n numbers that is at least `limit`, or n. */
@@ -30217,7 +30218,7 @@ HEAPDUMP_API hd_status hd_memprof_index_summary(const hd_memprof_index *x, const
     HD__NEED(x && summary, err);
     hd__mem mem = hd__mem_options(options);
     hd_memprof_summary sum = HD_ZERO;
-    uint8_t *told;
+    uint8_t *seen;
     HD__TRY(hd__index_fits(x, err));
     if (x->summary_count) {
         uint64_t *to[6] = { &sum.contexts,     &sum.cold,         &sum.hot,
@@ -30226,15 +30227,15 @@ HEAPDUMP_API hd_status hd_memprof_index_summary(const hd_memprof_index *x, const
         *summary = sum;
         return HD_OK;
     }
-    told = (uint8_t *)hd__mem_calloc(&mem, x->stack_count, 1);
-    if (!told) return hd__mem_fail(&mem, err);
+    seen = (uint8_t *)hd__mem_calloc(&mem, x->stack_count, 1);
+    if (!seen) return hd__mem_fail(&mem, err);
     for (uint32_t f = 0; f < x->function_count; f++)
         for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++)
-            if (!told[x->block_stack[b]]) {
-                told[x->block_stack[b]] = 1;
+            if (!seen[x->block_stack[b]]) {
+                seen[x->block_stack[b]] = 1;
                 hd__index_summary_add(x, b, &sum);
             }
-    hd__mem_cfree(&mem, told, x->stack_count, 1);
+    hd__mem_cfree(&mem, seen, x->stack_count, 1);
     *summary = sum;
     return HD_OK;
 }
@@ -30273,19 +30274,19 @@ HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *x, const hd
     return n;
 }
 
-/* Adds a block to flat columns, and its stack if this is its first block. `told` is the entry of the stack. */
-static bool hd__index_flat_block(const hd_memprof_index *x, uint32_t block, hd__index_told *told, hd__mem *m,
+/* Adds a block to flat columns, and its stack if this is its first block. `visit` is the entry of the stack. */
+static bool hd__index_flat_block(const hd_memprof_index *x, uint32_t block, hd__index_visit *visit, hd__mem *m,
                                  hd__memprof_columns *to) {
     uint32_t s = x->block_stack[block], n = hd__index_depth(x, s);
     const uint64_t *values = hd__index_values(x, block);
     hd_memprof_block b = HD_ZERO;
-    if (!told->number) {
-        told->number = (uint32_t)hd__arr_len(to->stack_id) + 1;
-        if (!hd__arr_room(m, to->pc, n) || !hd__arr_push(m, to->stack_id, (uint64_t)told->number)) return false;
+    if (!visit->number) {
+        visit->number = (uint32_t)hd__arr_len(to->stack_id) + 1;
+        if (!hd__arr_room(m, to->pc, n) || !hd__arr_push(m, to->stack_id, (uint64_t)visit->number)) return false;
         for (uint32_t i = 0; i < n; i++) stbds_arrput(to->pc, (uint64_t)x->location[x->first[s] + i]);
         if (!hd__arr_push(m, to->first, (uint32_t)hd__arr_len(to->pc))) return false;
     }
-    b.stack = told->number - 1;
+    b.stack = visit->number - 1;
     for (uint32_t i = 0; i < x->field_count; i++) b.value[x->field[i]] = values[i];
     b.value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = b.value[HD_MEMPROF_ACCESS_HISTOGRAM] = 0;
     return hd__arr_push(m, to->blocks, b);
@@ -30295,7 +30296,7 @@ HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const
                                             hd_memprof **out, hd_error *err) {
     HD__NEED(index && out, err);
     hd__mem *m;
-    hd__index_told *told;
+    hd__index_visit *visit;
     hd_memprof *doc;
     hd__memprof_columns *to;
     bool whole;
@@ -30303,14 +30304,14 @@ HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const
     HD__TRY(hd__memprof_create(hd__mem_options(options), &doc, err));
     m = &doc->mem;
     to = &doc->parts->columns;
-    told = (hd__index_told *)hd__mem_calloc(m, index->stack_count, sizeof *told);
-    whole = told && hd__arr_push(m, to->first, 0u);
-    if (told) hd__index_find_owners(index, told);
+    visit = (hd__index_visit *)hd__mem_calloc(m, index->stack_count, sizeof *visit);
+    whole = visit && hd__arr_push(m, to->first, 0u);
+    if (visit) hd__index_find_owners(index, visit);
     for (uint32_t f = 0; f < index->function_count && whole; f++)
         for (uint32_t b = index->block_first[f]; b < index->block_first[f + 1] && whole; b++)
-            whole = !hd__index_is_first(index, f, b, told) ||
-                    hd__index_flat_block(index, b, &told[index->block_stack[b]], m, to);
-    if (told) hd__mem_cfree(m, told, index->stack_count, sizeof *told);
+            whole = !hd__index_is_first(index, f, b, visit) ||
+                    hd__index_flat_block(index, b, &visit[index->block_stack[b]], m, to);
+    if (visit) hd__mem_cfree(m, visit, index->stack_count, sizeof *visit);
     if (!whole) {
         hd_status status = hd__mem_fail(m, err);
         hd_memprof_free(doc);
@@ -31305,9 +31306,8 @@ typedef struct hd__index_building {
     uint8_t *inlined;            /* by frame: inlined into the next frame */
     uint32_t *record;            /* by location: record of its function, plus 1; 0: none yet */
     uint32_t *raw_stack;         /* raw stack by block */
-    uint8_t *told;               /* by frame. First frame of an address: HD__INDEX_TOLD_, the functions that already
-                                    have its call site. Others: HD__INDEX_TOLD_ALL once the first is set, so that they
-                                    are skipped */
+    uint8_t *sited;              /* by frame. First frame of an address: HD__INDEX_SITED_, the functions that already
+                                    have its call site. Others: HD__INDEX_SITED_ALL (skip) once the first is set */
     uint32_t *site;              /* by first frame of an address: its stack, plus 1; 0: none yet */
     uint32_t *length;            /* by first frame of an address with a call site: number of frames */
     uint32_t *stack;             /* by raw stack: stack of its locations, plus 1; 0: none yet */
@@ -31319,7 +31319,7 @@ typedef struct hd__index_building {
     bool too_long;               /* a call has more inlined frames than LLVM's reader accepts */
 } hd__index_building;
 
-enum { HD__INDEX_TOLD_CALLERS = 1, HD__INDEX_TOLD_ALL = 2 };
+enum { HD__INDEX_SITED_CALLERS = 1, HD__INDEX_SITED_ALL = 2 };
 
 static uint32_t hd__index_build_raw(const hd__index_building *x, uint32_t block) {
     return x->raw_stack ? x->raw_stack[block] : x->from->block_stack[block];
@@ -31377,10 +31377,10 @@ static bool hd__index_build_block(hd__index_building *x, uint32_t block) {
 /* Makes the frames of an address a call site of each of their functions, once. The innermost frame of a stack
    allocates: its function gets no call site for that address. */
 static bool hd__index_build_site(hd__index_building *x, uint32_t first, uint32_t n, bool innermost) {
-    uint32_t begin = innermost ? 1 : 0, before = x->told[first];
-    if (before == HD__INDEX_TOLD_ALL || (innermost && (before || n == 1))) return true;
-    x->told[first] = innermost ? HD__INDEX_TOLD_CALLERS : HD__INDEX_TOLD_ALL;
-    memset(x->told + first + 1, HD__INDEX_TOLD_ALL, n - 1);
+    uint32_t begin = innermost ? 1 : 0, before = x->sited[first];
+    if (before == HD__INDEX_SITED_ALL || (innermost && (before || n == 1))) return true;
+    x->sited[first] = innermost ? HD__INDEX_SITED_CALLERS : HD__INDEX_SITED_ALL;
+    memset(x->sited + first + 1, HD__INDEX_SITED_ALL, n - 1);
     x->length[first] = n;
     for (uint32_t k = begin; k < (before ? 1 : n); k++) {
         uint64_t guid = hd__index_build_at(x, first + k)->function;
@@ -31395,7 +31395,7 @@ static bool hd__index_build_sites(hd__index_building *x, uint32_t block) {
     uint32_t raw = hd__index_build_raw(x, block), from = x->first[raw], to = x->first[raw + 1];
     for (uint32_t at = from; at < to; at++) {
         uint32_t first = x->frame[at], n = 1;
-        if (x->told[first] == HD__INDEX_TOLD_ALL || (x->told[first] && at == from)) continue;
+        if (x->sited[first] == HD__INDEX_SITED_ALL || (x->sited[first] && at == from)) continue;
         while (at + n < to && x->inlined[x->frame[at + n - 1]]) n++;
         if (!hd__index_build_site(x, first, n, at == from)) return false;
     }
@@ -31529,13 +31529,13 @@ static bool hd__index_build_room(hd__index_building *x) {
 
 static bool hd__index_build_all(hd__index_building *x) {
     hd__mem *m = &x->to->mem;
-    x->told = (uint8_t *)hd__arena_zeros(m, &x->arena, x->frame_count, 1);
+    x->sited = (uint8_t *)hd__arena_zeros(m, &x->arena, x->frame_count, 1);
     x->site = (uint32_t *)hd__arena_zeros(m, &x->arena, x->frame_count, sizeof *x->site);
     x->length = hd__arena_array(uint32_t, m, &x->arena, x->frame_count);
     x->stack = (uint32_t *)hd__arena_zeros(m, &x->arena, x->stack_count, sizeof *x->stack);
     x->inlined = (uint8_t *)hd__arena_zeros(m, &x->arena, x->frame_count, 1);
     x->record = (uint32_t *)hd__arena_zeros(m, &x->arena, hd__arr_len(x->to->locations), sizeof *x->record);
-    if (!x->told || !x->site || !x->length || !x->stack || !x->inlined || !x->record) return false;
+    if (!x->sited || !x->site || !x->length || !x->stack || !x->inlined || !x->record) return false;
     if (!x->raw) hd__index_build_fields(x->to, x->from->fields);
     if (!x->raw && !hd__index_build_values(x)) return false;
     for (uint32_t i = 0; i < x->frame_count; i++) x->inlined[i] = hd__index_build_at(x, i)->inlined;
@@ -31819,7 +31819,7 @@ struct hd_memprof_builder {
     bool keep, has_blocks, has_accesses;
     uint32_t function;           /* current record */
     uint32_t fields;             /* fields of the result */
-    uint32_t told;               /* bit `field`: an overflow of its sum was reported; bit 0: for accesses */
+    uint32_t reported;           /* bit `field`: an overflow of its sum was reported; bit 0: for accesses */
     uint32_t row_count;          /* rows of values */
     uint32_t indexed;            /* contexts in context_index; those after them are distinct */
     hd__set locations, stacks, context_index, site_index, access_index, cold_index;
@@ -31829,7 +31829,7 @@ struct hd_memprof_builder {
     hd__index_made_site *sites;
     hd__index_made_access *accesses;
     uint32_t *location_here;     /* by location of the current input: number here, plus 1; 0: none yet */
-    hd__index_told *stack_here;  /* by stack of the current input */
+    hd__index_visit *stack_here; /* by stack of the current input */
     bool is_distinct;            /* no context of the current input existed before */
     uint32_t *row_here;          /* by row of the current input, if blocks share rows: number here, plus 1; 0: none
                                     yet */
@@ -31995,14 +31995,14 @@ static bool hd__index_made_row(hd_memprof_builder *x, const uint64_t *value) {
 }
 
 /* Reports fields of a context with overflowing sums. */
-static hd_status hd__index_made_tell(hd_memprof_builder *x, uint32_t context, uint32_t fields, hd_error *err) {
+static hd_status hd__index_made_report(hd_memprof_builder *x, uint32_t context, uint32_t fields, hd_error *err) {
     const hd__index_columns *d = x->to;
     const hd_memprof_location *l = &d->locations[d->location[d->first[x->contexts[context].stack]]];
     char at[120], of[160];
     hd_str place = hd__index_place_text(at, sizeof at, l);
-    return hd__index_made_end(x, hd__memprof_tell_sums(&x->options, fields, &x->told,
-                                                       hd__text_make(of, sizeof of, "allocations at %S", place),
-                                                       err));
+    return hd__index_made_end(x, hd__memprof_report_sums(&x->options, fields, &x->reported,
+                                                         hd__text_make(of, sizeof of, "allocations at %S", place),
+                                                         err));
 }
 
 /* Adds values to a context. */
@@ -32014,7 +32014,7 @@ static hd_status hd__index_made_sum(hd_memprof_builder *x, uint32_t context, con
     if (!to) return HD_OK;       /* contexts without fields */
     to += (size_t)(*row / 2) * d->field_count;
     for (uint32_t k = 0; k < d->field_count; k++) sum[d->field[k]] = to[k];
-    over = hd__memprof_merge_values(sum, value) & x->fields & ~x->told;
+    over = hd__memprof_merge_values(sum, value) & x->fields & ~x->reported;
     if (value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] > sum[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE])
         sum[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] = value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE];
     if (*row & 1) {
@@ -32023,7 +32023,7 @@ static hd_status hd__index_made_sum(hd_memprof_builder *x, uint32_t context, con
     } else {
         for (uint32_t k = 0; k < d->field_count; k++) to[k] = sum[d->field[k]];
     }
-    return over ? hd__index_made_tell(x, context, over, err) : HD_OK;
+    return over ? hd__index_made_report(x, context, over, err) : HD_OK;
 }
 
 /* Adds all missing contexts to context_index. False: out of memory. */
@@ -32160,12 +32160,12 @@ static uint32_t hd__index_made_find_access(const hd_memprof_builder *x, bool is_
     return i;
 }
 
-static hd_status hd__index_made_tell_access(hd_memprof_builder *x, const hd_memprof_access *a, hd_error *err) {
+static hd_status hd__index_made_report_access(hd_memprof_builder *x, const hd_memprof_access *a, hd_error *err) {
     char text[160];
     hd_str of = a->is_literal ? hd__text_make(text, sizeof text, "accesses to literal %u", a->literal)
                               : hd__text_make(text, sizeof text, "accesses to %S", a->symbol);
-    x->told |= 1;
-    return hd__index_made_end(x, hd__memprof_tell_sum(&x->options, of, "AccessCount", err));
+    x->reported |= 1;
+    return hd__index_made_end(x, hd__memprof_report_sum(&x->options, of, "AccessCount", err));
 }
 
 HEAPDUMP_API hd_status hd_memprof_builder_access(hd_memprof_builder *x, const hd_memprof_access *access,
@@ -32188,7 +32188,8 @@ HEAPDUMP_API hd_status hd_memprof_builder_access(hd_memprof_builder *x, const hd
             return hd__index_made_full(x, err);
     } else {
         hd_memprof_access *a = &x->accesses[i].shown;
-        if (access->count > UINT64_MAX - a->count && !(x->told & 1)) HD__TRY(hd__index_made_tell_access(x, a, err));
+        if (access->count > UINT64_MAX - a->count && !(x->reported & 1))
+            HD__TRY(hd__index_made_report_access(x, a, err));
         a->count = hd__memprof_sum(a->count, access->count);
     }
     for (uint32_t k = 0; k < access->place_count; k++)
@@ -33007,12 +33008,12 @@ static bool hd__index_make_radix(hd__index_out *o) {
 /* Versions 0 and 1 repeat stacks at each use. This limits how far a small file can grow; real files stay below. */
 static hd_status hd__index_check_size(const hd__index_out *o, hd_error *err) {
     const hd_memprof_index *x = o->index;
-    uint64_t told = 0, most = (uint64_t)x->block_count + x->site_count;
+    uint64_t total = 0, most = (uint64_t)x->block_count + x->site_count;
     if (x->stack_count) most += x->first[x->stack_count];
-    for (uint32_t i = 0; i < x->block_count; i++) told += hd__index_depth(x, x->block_stack[i]);
-    for (uint32_t i = 0; i < x->site_count; i++) told += hd__index_depth(x, x->site[i]);
-    if (o->layout > HD_MEMPROF_LLVM_1 || told <= HD__INDEX_UNFOLD * most) return HD_OK;
-    return hd__fail(err, HD_LIMIT, "call stacks of %u frames would take %u in versions 0 and 1", most, told);
+    for (uint32_t i = 0; i < x->block_count; i++) total += hd__index_depth(x, x->block_stack[i]);
+    for (uint32_t i = 0; i < x->site_count; i++) total += hd__index_depth(x, x->site[i]);
+    if (o->layout > HD_MEMPROF_LLVM_1 || total <= HD__INDEX_UNFOLD * most) return HD_OK;
+    return hd__fail(err, HD_LIMIT, "call stacks of %u frames would take %u in versions 0 and 1", most, total);
 }
 
 /* Writes version 4's summary, from the index or as counted. */
@@ -33327,7 +33328,7 @@ typedef struct hd__rfc_in {
     uint32_t *schema;            /* start of each schema in `fields` */
     hd_str *path;                /* by node plus 1; NULL: not needed so far */
     uint32_t *stack;             /* by node plus 1: its stack in the index, plus 1 */
-    uint64_t spread;             /* bytes that paths and frames may still add */
+    uint64_t spread;             /* limit left: bytes of paths, then frames of stacks */
 } hd__rfc_in;
 
 static bool hd__rfc_detect(const uint8_t *p, uint64_t size) {
@@ -33811,15 +33812,15 @@ static hd_status hd__rfc_read(hd__index_in *in) {
 
 /* First word of a memprof section that contains a file in the RFC's layout: a version that LLVM does not use. LLVM 19
    would take 24 or more as an offset of version 0 and follow it. */
-#define HD__RFC_BESIDE UINT64_C(23)
+#define HD__RFC_INSIDE UINT64_C(23)
 
 /* Finds the memprof section of a file with counters and the RFC's layout. */
-static bool hd__rfc_find_beside(const uint8_t *p, uint64_t size, hd__index_header *h) {
+static bool hd__rfc_find_inside(const uint8_t *p, uint64_t size, hd__index_header *h) {
     return hd__memprof_index_detect(p, (size_t)size) && !hd__index_header_get(p, size, h, NULL) && h->there &&
-           h->version >= HD__INDEX_BEFORE && h->end - h->begin >= 8 && hd__le_get64(p + h->begin) == HD__RFC_BESIDE;
+           h->version >= HD__INDEX_BEFORE && h->end - h->begin >= 8 && hd__le_get64(p + h->begin) == HD__RFC_INSIDE;
 }
 
-static hd_status hd__rfc_read_beside(hd__index_in *in, const hd__index_header *h) {
+static hd_status hd__rfc_read_inside(hd__index_in *in, const hd__index_header *h) {
     hd__index_in section = *in;
     hd_status status;
     section.origin = h->begin + 8;
@@ -33852,7 +33853,7 @@ HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options
     x.size = (uint64_t)(window.end - window.at);
     if (!status)
         status = hd__rfc_detect(x.p, x.size)              ? hd__rfc_read(&x)
-                 : hd__rfc_find_beside(x.p, x.size, &h) ? hd__rfc_read_beside(&x, &h)
+                 : hd__rfc_find_inside(x.p, x.size, &h) ? hd__rfc_read_inside(&x, &h)
                                                           : hd__index_read(&x);
     hd__window_close(&window);
     x.to->warnings = x.reporter.warning_count;
@@ -33898,9 +33899,9 @@ typedef struct hd__rfc_out {
     hd__mem mem;
     uint64_t max_records, seed;
     hd_error *err;
-    hd__arena arena;             /* holds `entry` and `told` */
+    hd__arena arena;             /* holds `entry` and `visits` */
     uint32_t *entry;             /* by location: its entry, plus 1 */
-    hd__index_told *told;        /* by stack; numbers are those of nodes */
+    hd__index_visit *visits;     /* by stack; numbers are those of nodes */
     hd__rfc_function *functions; /* by GUID, and one after the last; stb_ds arrays, like all pointers below */
     uint32_t *blocks;            /* numbers of the blocks to write */
     hd__rfc_entry *entries;
@@ -33932,13 +33933,13 @@ static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
     /* number HD_NONE: the function itself */
     hd__sort_keyed *items = (hd__sort_keyed *)hd__mem_calloc(&o->mem, most, 2 * sizeof *items);
     bool whole;
-    o->told = (hd__index_told *)hd__arena_zeros(&o->mem, &o->arena, x->stack_count, sizeof *o->told);
-    whole = o->told && items && hd__arr_room(&o->mem, o->blocks, x->block_count);
-    if (whole && !is_rfc) hd__index_find_owners(x, o->told);
+    o->visits = (hd__index_visit *)hd__arena_zeros(&o->mem, &o->arena, x->stack_count, sizeof *o->visits);
+    whole = o->visits && items && hd__arr_room(&o->mem, o->blocks, x->block_count);
+    if (whole && !is_rfc) hd__index_find_owners(x, o->visits);
     for (uint32_t f = 0; whole && f < x->function_count; f++) {
         if (is_rfc) items[n].key = x->function[f], items[n++].number = HD_NONE;
         for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
-            if (!hd__index_is_first(x, f, b, o->told)) continue;
+            if (!hd__index_is_first(x, f, b, o->visits)) continue;
             items[n].key = is_rfc ? x->function[f] : hd__index_allocates(x, x->block_stack[b]);
             items[n++].number = b;
         }
@@ -34031,12 +34032,12 @@ static hd_status hd__rfc_out_stacks(hd__rfc_out *o) {
     for (size_t i = 0; i < hd__arr_len(o->blocks); i++) {
         uint32_t s = x->block_stack[o->blocks[i]], at = 0, entry = 0;
         HD__TRY(hd__report_tick(o->options, i, hd__arr_len(o->blocks), o->err));
-        if (o->told[s].number) continue;
+        if (o->visits[s].number) continue;
         for (uint32_t k = x->first[s + 1]; k > x->first[s]; k--) {
             HD__TRY(hd__rfc_out_entry(o, x->location[k - 1], &entry));
             HD__TRY(hd__rfc_out_child(o, &o->stacks, entry, &at));
         }
-        o->told[s].number = at;
+        o->visits[s].number = at;
     }
     return HD_OK;
 }
@@ -34046,7 +34047,7 @@ static uint64_t hd__rfc_value(const hd__rfc_out *o, const hd__rfc_cell *c, uint3
     uint64_t value = c->from == HD_NONE ? 0 : values[c->from];
     uint64_t n = c->count == HD_NONE ? 0 : values[c->count];
     switch (c->is.part) {
-    case HD__RFC_STACK: return o->told[o->index->block_stack[block]].number;
+    case HD__RFC_STACK: return o->visits[o->index->block_stack[block]].number;
     case HD__RFC_AVERAGE: return n ? value / n : 0;
     case HD__RFC_REST: return n ? value % n : value;
     default: return value;
@@ -34202,7 +34203,7 @@ static hd_status hd__rfc_put_section(hd__rfc_out *o, uint32_t s) {
 }
 
 /* Writes the file inside the file with counters, and sets the final offsets in the outer header. */
-static hd_status hd__rfc_put_beside(hd__rfc_out *o, hd_out out) {
+static hd_status hd__rfc_put_inside(hd__rfc_out *o, hd_out out) {
     static const uint8_t zeros[8] = { 0 };
     uint8_t header[32 + 8 * HD__INDEX_OFFSETS], version[8];
     const hd__index_out *around = o->around;
@@ -34212,7 +34213,7 @@ static hd_status hd__rfc_put_beside(hd__rfc_out *o, hd_out out) {
     memcpy(header, around->before.data, size);
     hd__le_put(header + 8, 4, around->version);
     hd__index_move(header, around->before.len, 8 + padded);
-    hd__le_put(version, 8, HD__RFC_BESIDE);
+    hd__le_put(version, 8, HD__RFC_INSIDE);
     hd_sink_begin(&sink, out);
     hd_sink_put(&sink, (const char *)header, size);
     hd_sink_put(&sink, around->before.data + size, around->before.len - size);
@@ -34245,7 +34246,7 @@ static hd_status hd__rfc_put(hd__rfc_out *o, uint32_t fields, hd_out out) {
         p = hd__le_put(p, 8, o->at[s]);
         p = hd__le_put(p, 8, o->end[s] - o->at[s]);
     }
-    if (o->around) return hd__rfc_put_beside(o, out);
+    if (o->around) return hd__rfc_put_inside(o, out);
     status = hd__out_write(&out, o->bytes, hd__arr_len(o->bytes));
     return status ? hd__fail(o->err, status, "writing the profile failed") : HD_OK;
 }
@@ -34273,10 +34274,10 @@ static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, c
 static hd_status hd__rfc_write_around(hd__index_out *o, const hd_memprof_index_desc *desc, hd_out out,
                                       hd_error *err) {
     hd__index_columns around = HD_ZERO;
-    bool is_beside = desc->base || (o->index->before.len && (o->index->layout == HD_MEMPROF_RFC ||
+    bool is_inside = desc->base || (o->index->before.len && (o->index->layout == HD_MEMPROF_RFC ||
                                                              hd__index_has_counters(o->index->before)));
     hd_status status;
-    if (!is_beside) return hd__rfc_write(o->index, o->fields, NULL, o->options, out, err);
+    if (!is_inside) return hd__rfc_write(o->index, o->fields, NULL, o->options, out, err);
     status = hd__index_put_around(o, desc, &around, err);
     if (!status && o->version < HD__INDEX_BEFORE)
         status =
@@ -34726,14 +34727,15 @@ static hd_status hd__folded_label(hd__folded_out *o, const hd_heap *heap, uint32
 }
 
 /* Adds a heap; `number` is for messages. */
-static hd_status hd__folded_heap(hd__folded_out *o, const hd_heap *heap, uint64_t number, bool alone, hd_error *err) {
+static hd_status hd__folded_heap(hd__folded_out *o, const hd_heap *heap, uint64_t number, bool single,
+                                 hd_error *err) {
     hd_options within;
     hd_profile *made;
     uint32_t top = 0;
     hd_status status;
     if (!heap->profile == !heap->breakdown)
         return hd__fail(err, HD_INVALID, "heap %u: expected either a profile or a breakdown", number);
-    if (!alone) HD__TRY(hd__folded_label(o, heap, &top, err));
+    if (!single) HD__TRY(hd__folded_label(o, heap, &top, err));
     if (heap->profile) return hd__folded_take(o, heap->profile, top, err);
     within = hd__options_rest(&o->options, &o->profile->mem);
     HD__TRY(hd_breakdown_axis_profile(heap->breakdown, HD_AXIS_BACKTRACE, &within, &made, err));
@@ -34954,7 +34956,7 @@ typedef struct hd__v8_in {
     hd_graph_columns columns;
     uint64_t objects, references; /* read so far */
     uint64_t held;               /* edges announced by the nodes */
-    uint64_t told[3];            /* counts in the header; HD_UNKNOWN: missing */
+    uint64_t announced[3];       /* counts in the header; HD_UNKNOWN: missing */
     uint64_t inverse;            /* modular inverse of the odd part of the number of node fields */
     unsigned twos;               /* its factors of 2 */
     uint32_t seen, edge_types;
@@ -35225,7 +35227,7 @@ static hd_status hd__v8_header(hd__v8_in *x, hd__v8_span span, uint64_t offset) 
             x->meta.to = span.from + (size_t)hd_window_offset(&p.r);
         } else if (token == HD__TOKEN_NUMBER && (count = hd__v8_which_count(key)) < 3) {
             x->counts[count].from = span.from + (size_t)p.token_offset;
-            x->told[count] = hd__v8_count(&p);
+            x->announced[count] = hd__v8_count(&p);
             x->counts[count].to = span.from + (size_t)hd_window_offset(&p.r);
         } else {
             ok = hd__pull_skip(&p, token);
@@ -35383,7 +35385,7 @@ HD__INLINE const uint8_t *hd__v8_record(const uint8_t *p, uint32_t fields, const
 #define hd__v8_record hd__v8_any_record
 #endif
 
-static bool hd__v8_stands(const hd__v8_table *t) {
+static bool hd__v8_has_layout(const hd__v8_table *t) {
     const hd__v8_gap *between = &t->gap[HD__V8_BETWEEN], *within = &t->gap[HD__V8_WITHIN];
     return between->known && between->length <= 2 && within->length == 1;
 }
@@ -35464,10 +35466,10 @@ static uint64_t hd__v8_record_at(const hd__v8_in *x, const hd__v8_table *t) {
 /* Nodes. ----------------------------------------------------------------------------------------- */
 
 /* Number of records to reserve memory for: those announced, but no more than the known bytes can hold. */
-static uint64_t hd__v8_expect(const hd__v8_in *x, uint64_t done, uint64_t told, size_t fields) {
+static uint64_t hd__v8_expect(const hd__v8_in *x, uint64_t done, uint64_t announced, size_t fields) {
     uint64_t here = hd_window_left(&x->w) / (2 * fields) + 1;
     if (here < done) here = done; /* input of unknown size */
-    if (told != HD_UNKNOWN && told > done && told - done < here) here = told - done;
+    if (announced != HD_UNKNOWN && announced > done && announced - done < here) here = announced - done;
     if (here > x->g->max_records - done) here = x->g->max_records - done;
     return here;
 }
@@ -35479,7 +35481,7 @@ HD__NOINLINE static hd_status hd__v8_most(hd__v8_in *x, const char *what) {
 
 HD__NOINLINE static hd_status hd__v8_grow_nodes(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
-    uint64_t n = x->objects + hd__v8_expect(x, x->objects, x->told[0], hd__arr_len(doc->nodes.fields));
+    uint64_t n = x->objects + hd__v8_expect(x, x->objects, x->announced[0], hd__arr_len(doc->nodes.fields));
     if (n == x->objects) return hd__v8_most(x, "nodes");
     if (hd_graph_reserve(x->g, (uint32_t)n, 0, &x->columns, NULL) || !hd__arr_room(x->mem, doc->name, (size_t)n) ||
         !hd__arr_room(x->mem, doc->node_type, (size_t)n))
@@ -35551,7 +35553,7 @@ static hd_status hd__v8_fast_nodes(hd__v8_in *x, uint64_t *values) {
     uint32_t fields = (uint32_t)hd__arr_len(t->fields);
     hd__v8_gap between = t->gap[HD__V8_BETWEEN];
     x->record_at = HD_UNKNOWN;
-    while (hd__v8_stands(t)) {
+    while (hd__v8_has_layout(t)) {
         const uint8_t *p = w->at, *end = w->end;
         while ((size_t)(end - p) >= HD__V8_RECORD(fields)) {
             const uint8_t *next = hd__v8_record(p, fields, &between, values);
@@ -35567,9 +35569,9 @@ static hd_status hd__v8_fast_nodes(hd__v8_in *x, uint64_t *values) {
 
 /* Compares the number of nodes or edges with the header. */
 static hd_status hd__v8_check_count(hd__v8_in *x, int which, uint64_t found) {
-    if (x->told[which] == found || x->told[which] == HD_UNKNOWN) return HD_OK;
+    if (x->announced[which] == found || x->announced[which] == HD_UNKNOWN) return HD_OK;
     hd__fail_at(&x->report.error, HD_MALFORMED, hd_window_offset(&x->w), 0, "%s is %u, found %u",
-                hd__v8_counts[which], x->told[which], found);
+                hd__v8_counts[which], x->announced[which], found);
     return hd__v8_leave_out(x);
 }
 
@@ -35590,7 +35592,7 @@ static hd_status hd__v8_read_nodes(hd__v8_in *x) {
 
 HD__NOINLINE static hd_status hd__v8_grow_edges(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
-    uint64_t n = x->references + hd__v8_expect(x, x->references, x->told[1], hd__arr_len(doc->edges.fields));
+    uint64_t n = x->references + hd__v8_expect(x, x->references, x->announced[1], hd__arr_len(doc->edges.fields));
     if (n == x->references) return hd__v8_most(x, "edges");
     if (hd_graph_reserve(x->g, 0, (uint32_t)n, &x->columns, NULL) || !hd__arr_room(x->mem, x->g->name, (size_t)n) ||
         !hd__arr_room(x->mem, doc->edge_type, (size_t)n))
@@ -35657,7 +35659,7 @@ HD__INLINE hd_status hd__v8_fast_edges_of(hd__v8_in *x, uint64_t *values, bool u
     uint32_t fields = usual ? 3 : (uint32_t)hd__arr_len(t->fields);
     hd__v8_gap between = t->gap[HD__V8_BETWEEN];
     x->record_at = HD_UNKNOWN;
-    while (hd__v8_stands(t)) {
+    while (hd__v8_has_layout(t)) {
         const uint8_t *p = w->at, *end = w->end;
         while ((size_t)(end - p) >= HD__V8_RECORD(fields)) {
             const uint8_t *next = hd__v8_record(p, fields, &between, values);
@@ -35828,7 +35830,7 @@ static void hd__v8_say_count(hd__v8_text *t, uint64_t count, hd__v8_span *span) 
 /* Writes the header with corrected counts. */
 static void hd__v8_say_header(hd__v8_text *t, hd__v8_span span) {
     hd__v8_in *x = t->x;
-    uint64_t right[3] = { x->objects, x->references, x->told[2] };
+    uint64_t right[3] = { x->objects, x->references, x->announced[2] };
     hd__v8_span moved[3] = { { 0, 0 }, { 0, 0 }, { 0, 0 } };
     for (size_t at = span.from; at < span.to;) {
         uint32_t next = 3;
@@ -35900,7 +35902,7 @@ static hd_status hd__v8_rewrite(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
     hd__v8_text t = { x, NULL, NULL, false };
     hd__v8_span none = { 0, 0 };
-    if (!hd__v8_has_member(doc, hd__v8_others[0]) || !hd__v8_has_member(doc, hd__v8_others[1])) x->told[2] = 0;
+    if (!hd__v8_has_member(doc, hd__v8_others[0]) || !hd__v8_has_member(doc, hd__v8_others[1])) x->announced[2] = 0;
     for (size_t i = 0; i < hd__arr_len(doc->members); i += 2)
         if (!hd__text_is(hd__v8_key(doc, i), "strings"))
             hd__v8_say_member(&t, hd__v8_key(doc, i), doc->members[i + 1]);
@@ -35936,9 +35938,9 @@ static void hd__v8_find_end(hd__v8_in *x) {
                                           : name.len              ? "the file ends after \"%S\""
                                                                   : "the file ends before \"snapshot\"", name);
     for (int i = 0; i < 2; i++)
-        if (hd__text_is(name, what[i]) && x->told[i] != HD_UNKNOWN && count[i] < x->told[i])
+        if (hd__text_is(name, what[i]) && x->announced[i] != HD_UNKNOWN && count[i] < x->announced[i])
             hd__fail_at(e, HD_MALFORMED, size, 0, "the file ends inside \"%S\", after %u of %u", name, count[i],
-                        x->told[i]);
+                        x->announced[i]);
 }
 
 /* Marks lost members if reading ended early: the current one, and all members before the strings, which are last. */
@@ -35968,7 +35970,7 @@ static hd_str hd__v8_losses(const hd__v8_in *x, char *text, size_t size) {
 }
 
 /* Reports all damage in one warning. */
-static hd_status hd__v8_tell_damage(hd__v8_in *x) {
+static hd_status hd__v8_report_damage(hd__v8_in *x) {
     const hd_error *d = &x->damage;
     char text[sizeof d->message];
     hd_str losses;
@@ -35986,8 +35988,9 @@ static void hd__v8_close_up(hd__v8_in *x) {
     hd_graph_columns *c = &x->columns;
     uint64_t at = 0, e = 0, stray = 0, strays = hd__arr_len(doc->stray);
     x->all_edges = x->held > x->references ? x->held : x->references;
-    if (x->told[0] != HD_UNKNOWN && x->objects < x->told[0] && x->told[1] != HD_UNKNOWN && x->told[1] > x->all_edges)
-        x->all_edges = x->told[1];
+    if (x->announced[0] != HD_UNKNOWN && x->objects < x->announced[0] && x->announced[1] != HD_UNKNOWN &&
+        x->announced[1] > x->all_edges)
+        x->all_edges = x->announced[1];
     for (uint64_t o = 0; o < x->objects; o++) {
         uint64_t end = o + 1 < x->objects ? c->first[o + 1] : x->held;
         c->first[o] = (uint32_t)at;
@@ -36353,7 +36356,7 @@ static hd_status hd__v8_finish(hd__v8_in *x) {
     hd__arr_resize(doc->node_type, (size_t)x->objects);
     hd__arr_resize(doc->edge_type, (size_t)x->references);
     hd__arrs_trim(m, &doc->name, &doc->node_type, &doc->edge_type, &doc->edge_at);
-    HD__TRY(hd__v8_tell_damage(x));
+    HD__TRY(hd__v8_report_damage(x));
     doc->warnings = x->report.warning_count;
     return HD_OK;
 }
@@ -36443,7 +36446,7 @@ static hd_status hd__v8_load(hd_dump *dump, hd_in in, const hd_options *options,
     x.doc = doc;
     doc->lost = HD_NONE;
     x.report = hd__report_begin(options);
-    x.told[0] = x.told[1] = x.told[2] = HD_UNKNOWN;
+    x.announced[0] = x.announced[1] = x.announced[2] = HD_UNKNOWN;
     x.labels.seed = hd__hash_seed();
     desc.numbered = desc.one_root = true;
     desc.allocator = doc->mem.allocator;
@@ -37825,7 +37828,7 @@ typedef struct hd__pprof_in {
     uint64_t *values;
     const uint8_t **labels;      /* starts and ends */
     uint8_t *text;
-    bool label_told, axis_told;
+    bool label_warned, axis_warned;
 } hd__pprof_in;
 
 /* Reports an error at a position. HD_OK: skip it. */
@@ -38507,17 +38510,17 @@ static hd_status hd__pprof_axis(hd__pprof_in *x, hd_str key, uint32_t *axis) {
         if (hd_str_equal(hd_cstr(x->axis_name[*axis]), key)) return HD_OK;
     *axis = 0;
     if (!key.len || hd_str_equal(key, hd_cstr(x->axis_name[0]))) {
-        if (!x->label_told)
+        if (!x->label_warned)
             hd__report_warning(x->options, HD_UNSUPPORTED, "labels with the key '%S' are left out", key);
-        x->label_told = true;
+        x->label_warned = true;
         return HD_OK;
     }
     if (x->axes == HD_MAX_AXES) {
-        if (!x->axis_told)
+        if (!x->axis_warned)
             hd__report_warning(x->options, HD_UNSUPPORTED,
                                "more than %u keys of labels: labels of '%S' and later keys are left out",
                                (uint64_t)HD_MAX_AXES - 1, key);
-        x->axis_told = true;
+        x->axis_warned = true;
         return HD_OK;
     }
     *axis = x->axes++;
@@ -38948,21 +38951,21 @@ static hd_status hd__pprof_again(hd__pprof_in *x, const hd__pprof *doc, hd__ppro
     return hd__pprof_scan(x);
 }
 
-static hd_status hd__pprof_tell(hd__pprof_in *x, const char *name, uint64_t string, hd_fact_fn each, void *user) {
+static hd_status hd__pprof_fact(hd__pprof_in *x, const char *name, uint64_t string, hd_fact_fn each, void *user) {
     bool found = true;
     hd_fact fact = { name, NULL, 0, { NULL, 0 } };
     fact.text = hd__pprof_string(x, string, &found);
     return fact.text.len ? each(user, &fact) : HD_OK;
 }
 
-static hd_status hd__pprof_tell_number(const char *name, uint64_t value, const char *units, hd_fact_fn each,
+static hd_status hd__pprof_fact_number(const char *name, uint64_t value, const char *units, hd_fact_fn each,
                                        void *user) {
     hd_fact fact = { name, units, value, { NULL, 0 } };
     return value ? each(user, &fact) : HD_OK;
 }
 
 /* Reports a mapping: "0x400000-0x55b000 at 0x0 of /srv/app/server, build id ab12". */
-static hd_status hd__pprof_tell_mapping(hd__pprof_in *x, const hd__pprof_mapping *m, hd_fact_fn each, void *user) {
+static hd_status hd__pprof_fact_mapping(hd__pprof_in *x, const hd__pprof_mapping *m, hd_fact_fn each, void *user) {
     bool found = true;
     hd_str id = hd__pprof_string(x, m->build_id, &found);
     hd_fact fact = { "mapping", NULL, 0, { NULL, 0 } };
@@ -38974,25 +38977,25 @@ static hd_status hd__pprof_tell_mapping(hd__pprof_in *x, const hd__pprof_mapping
     return each(user, &fact);
 }
 
-static hd_status hd__pprof_tell_all(hd__pprof_in *x, hd_fact_fn each, void *user) {
+static hd_status hd__pprof_fact_all(hd__pprof_in *x, hd_fact_fn each, void *user) {
     bool found = true;
     hd_str unit = hd__pprof_string(x, x->period_type.unit, &found);
     const char *units = unit.len ? hd__arena_str(x->m, &x->doc->arena, unit) : NULL;
     if (unit.len && !units) return hd__pprof_memory(x);
-    HD__TRY(hd__pprof_tell(x, "period type", x->period_type.type, each, user));
-    HD__TRY(hd__pprof_tell_number("period", x->period, units, each, user));
-    HD__TRY(hd__pprof_tell(x, "shown first", x->shown, each, user));
-    HD__TRY(hd__pprof_tell_number("time", x->time, "nanoseconds", each, user));
-    HD__TRY(hd__pprof_tell_number("duration", x->duration, "nanoseconds", each, user));
-    HD__TRY(hd__pprof_tell(x, "drop frames", x->drop_frames, each, user));
-    HD__TRY(hd__pprof_tell(x, "keep frames", x->keep_frames, each, user));
-    HD__TRY(hd__pprof_tell_number("samples", x->samples, NULL, each, user));
-    HD__TRY(hd__pprof_tell_number("locations", hd__arr_len(x->locations), NULL, each, user));
-    HD__TRY(hd__pprof_tell_number("functions", hd__arr_len(x->functions), NULL, each, user));
+    HD__TRY(hd__pprof_fact(x, "period type", x->period_type.type, each, user));
+    HD__TRY(hd__pprof_fact_number("period", x->period, units, each, user));
+    HD__TRY(hd__pprof_fact(x, "shown first", x->shown, each, user));
+    HD__TRY(hd__pprof_fact_number("time", x->time, "nanoseconds", each, user));
+    HD__TRY(hd__pprof_fact_number("duration", x->duration, "nanoseconds", each, user));
+    HD__TRY(hd__pprof_fact(x, "drop frames", x->drop_frames, each, user));
+    HD__TRY(hd__pprof_fact(x, "keep frames", x->keep_frames, each, user));
+    HD__TRY(hd__pprof_fact_number("samples", x->samples, NULL, each, user));
+    HD__TRY(hd__pprof_fact_number("locations", hd__arr_len(x->locations), NULL, each, user));
+    HD__TRY(hd__pprof_fact_number("functions", hd__arr_len(x->functions), NULL, each, user));
     for (size_t i = 0; i < hd__arr_len(x->comments); i++)
-        HD__TRY(hd__pprof_tell(x, "comment", x->comments[i], each, user));
+        HD__TRY(hd__pprof_fact(x, "comment", x->comments[i], each, user));
     for (size_t i = 0; i < hd__arr_len(x->mappings); i++)
-        HD__TRY(hd__pprof_tell_mapping(x, &x->mappings[i], each, user));
+        HD__TRY(hd__pprof_fact_mapping(x, &x->mappings[i], each, user));
     return HD_OK;
 }
 
@@ -39001,7 +39004,7 @@ static hd_status hd__pprof_info(const void *document, hd_fact_fn each, void *use
     hd__pprof none;
     hd__pprof_in x;
     hd_status status = hd__pprof_again(&x, (const hd__pprof *)document, &none, &quiet, err);
-    if (!status) status = hd__pprof_tell_all(&x, each, user);
+    if (!status) status = hd__pprof_fact_all(&x, each, user);
     hd__pprof_close(&x);
     hd__arena_free(&none.mem, &none.arena);
     return status;
@@ -40716,7 +40719,9 @@ static hd_status hd__rows_column_add(hd__rows_in *x, hd_str name) {
 }
 
 /* True if a column describes the heap. */
-static bool hd__rows_tells(const hd__rows_column *c) { return c->what < HD__ROWS_STACK || c->what == HD__ROWS_LABEL; }
+static bool hd__rows_describes(const hd__rows_column *c) {
+    return c->what < HD__ROWS_STACK || c->what == HD__ROWS_LABEL;
+}
 
 /* Values. ---------------------------------------------------------------------------------------- */
 
@@ -41156,7 +41161,7 @@ static hd_status hd__rows_take_amount(hd__rows_in *x, hd_amount *amount, bool *a
 }
 
 /* True if a row without bytes has other parts of an amount. */
-static bool hd__rows_tells_amount(const hd__rows_in *x) {
+static bool hd__rows_has_amount(const hd__rows_in *x) {
     return hd__rows_named(x, HD__ROWS_BLOCKS) || hd__rows_named(x, HD__ROWS_VARIANCE) ||
            hd__rows_named(x, HD__ROWS_UNLISTED) || hd__rows_named(x, HD__ROWS_SLACK);
 }
@@ -41188,7 +41193,7 @@ static hd_status hd__rows_take(hd__rows_in *x, bool found) {
     bool any = false, root = true;
     hd_amount amount;
     hd__rows_sum *s;
-    hd_error told;
+    hd_error found_error;
     hd_status status;
     x->fits = true;
     if (!found) HD__TRY(hd__rows_find(x));
@@ -41207,13 +41212,13 @@ static hd_status hd__rows_take(hd__rows_in *x, bool found) {
     x->looked_up = x->sum;
     HD__TRY(hd__rows_nodes(x, s, nodes, &root));
     if (!x->fits) return HD_OK;
-    if (!any && root && !hd__rows_tells_amount(x)) return HD_OK;
+    if (!any && root && !hd__rows_has_amount(x)) return HD_OK;
     if (!any) return hd__rows_bad(x, HD_MALFORMED, NULL, "a number of bytes", hd_cstr(""));
     if (s->cumulative) return hd__rows_add_entry(x, nodes, root, &amount);
-    status = hd_profile_add_amount(s->cells, nodes, &amount, &told);
+    status = hd_profile_add_amount(s->cells, nodes, &amount, &found_error);
     if (status == HD_OVERFLOW)
         return hd__rows_bad(x, status, NULL, "a sum of at most 2^64 - 2 bytes and blocks", hd_cstr(""));
-    if (status) *x->err = told;
+    if (status) *x->err = found_error;
     return status;
 }
 
@@ -41334,9 +41339,9 @@ static hd_status hd__rows_header(hd__rows_in *x) {
         return hd__fail_at(x->err, HD_MALFORMED, 0, 1, "line 1: expected a column called bytes");
     x->leads = true;
     for (size_t i = 0; i < hd__arr_len(x->columns); i++) {
-        bool tells = hd__rows_tells(&x->columns[i]);
-        if (tells && x->lead_columns == i) x->lead_columns++;
-        else if (tells) x->leads = false;
+        bool describes = hd__rows_describes(&x->columns[i]);
+        if (describes && x->lead_columns == i) x->lead_columns++;
+        else if (describes) x->leads = false;
     }
     return HD_OK;
 }
@@ -41578,7 +41583,7 @@ static hd_status hd__rows_pair(hd__rows_in *x, const uint8_t **at, const uint8_t
     if (column == HD_NONE) return HD_OK;
     c = &x->columns[column];
     o->next = column + 1;
-    if (hd__rows_tells(c)) {
+    if (hd__rows_describes(c)) {
         o->again = o->found;
         o->apart |= o->lead != NULL;
     } else if (!o->lead) {
