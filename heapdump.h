@@ -25417,8 +25417,8 @@ HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump) {
    Reads snapshots record by record. A parser reads its value from a span of bytes and returns the position after it.
    On failure it returns NULL, and the span has the reason. A parser given NULL does nothing, so calls can be chained
    unchecked. If the window ends inside a record, the record is parsed again with twice the bytes. So the window grows
-   to the longest class or string, never to an announced count. >>dart.document keeps track of numbers in more bytes
-   than needed. */
+   to the longest class or string, never to an announced count. >>dart.document stores the positions of numbers with
+   more bytes than needed. */
 
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HD__DART_WORDS
@@ -26035,9 +26035,8 @@ HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *r, hd_dart_record *record, h
 
 /* ========================================================================== >>dart.document
    Keeps a snapshot. Objects and references fill the columns of a graph directly. Everything else is kept as bytes and
-   decoded on demand: header, classes, data of objects, external properties. For numbers outside these bytes, the
-   offsets of those in more bytes than needed are kept. Weak references are found at the end, by names of the VM's
-   classes. */
+   decoded on demand: header, classes, data of objects, external properties. Offsets are kept of all other numbers
+   with more bytes than needed. Weak references are found at the end, by names of the VM's classes. */
 
 #define HD__DART_STEP 16u        /* objects between two known positions in `data` */
 
@@ -28451,8 +28450,8 @@ HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *doc, const hd_options 
 
    Cost: one table lookup per frame, one hash per stack. Memory: 4 bytes per frame and 256 per block of distinct
    stacks. Each distinct address of the current profile needs 16 to 64 more bytes, and 40 while the result is made. A
-   profile that hardly repeats an address takes twice as long as one with a few thousand addresses; no program makes
-   one. */
+   profile that hardly repeats an address takes twice as long as one with a few thousand addresses, but no program
+   writes such a profile. */
 
 typedef struct hd__memprof_module {
     uint8_t build_id[32];
@@ -34482,11 +34481,10 @@ static const hd_format hd__memprof_text_format = { "memprof-text", NULL, hd__mem
 
    Several heaps become one list, each below a frame such as "(malloc, app, pid 7, dump 0x1)". They are not added up,
    since most are one memory at two times. In a breakdown, the <self> or <other> of an entry becomes the own size of
-   its frame.
-   Characters that would end a name, or make it look like a second number, are replaced. ";" becomes ":". Control
-   characters, a byte order mark, the "#" of a comment and the magic of zstd or xz become "?". In "worker 7" the space
-   becomes "_". A blank name becomes "[unknown]"; so does the stack of bytes without any. Stacks of 0 bytes are read
-   but not written: with them flamegraph.pl draws the others too small.
+   its frame. Characters that would end a name, or make it look like a second number, are replaced. ";" becomes ":".
+   Control characters, a byte order mark, the "#" of a comment and the magic of zstd or xz become "?". In "worker 7"
+   the space becomes "_". A blank name becomes "[unknown]"; so does the stack of bytes without a call stack. Stacks of
+   0 bytes are read but not written: with them flamegraph.pl draws the others too small.
 
    Reading costs a lookup per frame; memory is the profile's and the longest line. Writing sorts a profile made of the
    output, and prints each path in full. A chain of calls that all have bytes gives output quadratic in its length. So
@@ -36869,11 +36867,11 @@ HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc) {
 }
 
 /* ============================================================================= >>v8.origins
-   The document keeps these members as text; hd_v8_origins_read parses them. They are lists of numbers (`meta` names
-   the fields) and the tree of call stacks, which is nested arrays. A location takes 16 bytes (32 with the name of its
-   script), a function 16, a stack frame 16. Names of scripts are in three places: in traced functions, at the node
-   that a location refers to, and at the node that a closure's function refers to. If a damaged file was reported when
-   it was read, missing nodes and strings are not reported again. */
+   Source positions and allocation stacks of objects. The document keeps their members as text; hd_v8_origins_read
+   parses them. They are lists of numbers (`meta` names the fields) and the tree of call stacks, which is nested
+   arrays. A location takes 16 bytes (32 with the name of its script), a function 16, a stack frame 16. Names of
+   scripts are in three places: in traced functions, at the node of a location, and at the node of a closure's
+   function. If damage was reported when the file was read, missing nodes and strings are not reported again. */
 
 /* A member, the list in `meta` with its fields, and the fields that we use. */
 enum { HD__V8_LOCATIONS, HD__V8_FUNCTIONS, HD__V8_TRACES, HD__V8_LAYOUTS };
