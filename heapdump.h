@@ -21832,8 +21832,7 @@ typedef struct hd__trace_in {
     hd__trace_heap *heaps;
     hd__trace_entry *entries;
     hd__trace_scalar *scalars;
-    hd__trace_numbers pids, ids; /* pids: of processes. ids: of dumps, process number in the upper half, id in the
-                                    lower */
+    hd__trace_numbers pids, ids; /* processes; dumps (process number in the upper half, id in the lower) */
     uint32_t *process_names;     /* stb_ds arrays, indexed by these numbers */
     hd__trace_dump *dumps;
     hd__set item_index;
@@ -23578,8 +23577,7 @@ static hd_status hd__trace_parse(hd__trace_in *x) {
             hd__arr_resize(x->heaps, x->event.heaps);
             hd__arr_resize(x->scalars, x->event.scalars);
         }
-        if (x->dump->packed && x->dump->packed->damaged) return HD_OK; /* already reported: the packed data ends
-                                                                          here */
+        if (x->dump->packed && x->dump->packed->damaged) return HD_OK; /* reported: packed data ends here */
         where = hd__trace_where_now(x, error.offset);
         where.place.line = error.line;
         return hd__trace_complain_at(x, status, where, "%s", error.message);
@@ -25643,8 +25641,7 @@ struct hd_dart_reader {
     const uint8_t *from;         /* start of the last record read */
     const uint8_t *body;         /* current object's data */
     const uint8_t *mark;         /* last number of the header, of counts, or before references */
-    bool cut, crowded;           /* cut: lenient mode, input is incomplete; crowded: a warning reported too many
-                                    references */
+    bool cut, crowded;           /* cut: incomplete input (lenient); crowded: too many references, reported */
     uint32_t stage;
     uint64_t done, number;       /* records done in this stage; number of the current one (from 1) for messages */
     uint64_t left;               /* references of the current object still to read */
@@ -26405,8 +26402,7 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
     hd_graph *g = x->g;
     hd__mem *m = x->mem;
     hd_root root = { 0, 0, 0, HD_NONE };
-    if ((!doc->head && !hd__bytes_add(m, &doc->head, (const uint8_t *)"dartheap\0\0\0\0", 13)) || /* header is
-                                                                                                     missing */
+    if ((!doc->head && !hd__bytes_add(m, &doc->head, (const uint8_t *)"dartheap\0\0\0\0", 13)) || /* no header */
         !hd__dart_mark_all(x) || (x->objects && hd_graph_add_root(g, 1, &root, NULL)) ||
         hd_graph_seal(g, NULL, NULL) ||
         !hd__sort_array(m, doc->external, hd__arr_len(doc->external), sizeof *doc->external, hd__graph_big_before))
@@ -28903,8 +28899,7 @@ typedef struct hd__memprof_merged {
     hd_memprof_merger *from;
     hd__memprof_columns *to;
     hd__mem *mem;
-    uint32_t *order;             /* numbers of modules, ranges or stacks, with as much space behind them for
-                                    sorting */
+    uint32_t *order;             /* numbers of modules, ranges or stacks; as much space behind them to sort */
     uint32_t *rank;              /* by spot: its position in sorted order */
     hd__memprof_extent *extents; /* stb_ds array */
 } hd__memprof_merged;
@@ -31598,10 +31593,8 @@ static bool hd__index_build_location(hd__index_building *x, const hd_memprof_fra
 static bool hd__index_build_order(hd__index_building *x, uint32_t frame_count, hd__sort_keyed *order) {
     hd__mem *m = &x->to->mem;
     uint32_t *stacks = hd__arena_array(uint32_t, m, &x->arena, x->stack_count);
-    uint32_t *turn = hd__arena_array(uint32_t, m, &x->arena, x->stack_count); /* by stack: position in the
-                                                                                 iteration */
-    uint32_t *first = hd__arena_array(uint32_t, m, &x->arena, frame_count); /* by frame: first position, and the depth
-                                                                               there */
+    uint32_t *turn = hd__arena_array(uint32_t, m, &x->arena, x->stack_count); /* by stack: its position */
+    uint32_t *first = hd__arena_array(uint32_t, m, &x->arena, frame_count); /* by frame: first position and depth */
     uint32_t *above = (uint32_t *)hd__arena_zeros(m, &x->arena, frame_count, sizeof *above);
     if (!stacks || !turn || !first || !above) return false;
     for (uint32_t s = 0; s < x->stack_count; s++) stacks[s] = s;
@@ -31830,8 +31823,7 @@ struct hd_memprof_builder {
     uint32_t *location_here;     /* by location of the current input: number here, plus 1; 0: none yet */
     hd__index_visit *stack_here; /* by stack of the current input */
     bool is_distinct;            /* no context of the current input existed before */
-    uint32_t *row_here;          /* by row of the current input, if blocks share rows: number here, plus 1; 0: none
-                                    yet */
+    uint32_t *row_here;          /* by row of the current input, if rows are shared: number here, plus 1 */
 };
 
 HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_builder_desc *desc,
@@ -32783,8 +32775,7 @@ static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint
 
 static void hd__index_put_ids(hd__index_out *o, uint32_t stack) {
     const hd_memprof_index *x = o->index;
-    const uint64_t *ids = o->location_id; /* a local copy: compilers must assume that writing bytes changes the
-                                             pointer */
+    const uint64_t *ids = o->location_id; /* a copy: writing bytes could change the pointer */
     const uint32_t *location = x->location;
     uint32_t i = x->first[stack], end = x->first[stack + 1];
     while (i < end) {
@@ -34969,8 +34960,7 @@ typedef struct hd__v8_in {
     hd__v8_span counts[3];       /* in the text: counts of nodes, edges, functions in the header; empty: missing */
     hd__ids id_high;             /* by node: upper 32 bits of its id; zero beyond its end */
     uint8_t meaning[HD__V8_EDGE_TYPES + 1]; /* by edge type */
-    uint32_t index[HD__V8_EDGE_TYPES + 1]; /* by edge type: HD__GRAPH_UNNAMED if edges have array indexes instead of
-                                              names */
+    uint32_t index[HD__V8_EDGE_TYPES + 1]; /* by type: HD__GRAPH_UNNAMED for array indexes */
     hd__graph_big_object *big;   /* sizes too large for the column */
     hd__arena scratch;
     hd__strings labels;          /* of classes: number n is class n + 1 */
@@ -36139,8 +36129,7 @@ static hd_status hd__v8_classify(hd__v8_in *x) {
     size_t types = hd__arr_len(doc->nodes.types), strings = hd__arr_len(x->g->names);
     uint32_t *of_type = hd__arena_zeroed(uint32_t, x->mem, &x->scratch, types);
     uint32_t *of_name[2] = { hd__arena_zeroed(uint32_t, x->mem, &x->scratch, strings), NULL };
-    uint8_t *named = hd__arena_array(uint8_t, x->mem, &x->scratch, types); /* 1: by name; 2: by name and
-                                                                              detachedness */
+    uint8_t *named = hd__arena_array(uint8_t, x->mem, &x->scratch, types); /* 1: name; 2: name, detached */
     if (doc->link) of_name[1] = hd__arena_zeroed(uint32_t, x->mem, &x->scratch, strings);
     if (!of_type || !of_name[0] || !named || (doc->link && !of_name[1])) return hd__v8_full(x);
     for (size_t t = 0; t < types; t++)
