@@ -4,7 +4,7 @@
 
 #include "screen.h"
 
-/* A cell by its value. */
+/* A cell and its value on the axis. */
 typedef struct valued { uint32_t value, cell; } valued;
 
 static int by_value(const void *a, const void *b) {
@@ -17,7 +17,7 @@ typedef struct joining {
     hd_profile *to;
     hd_axis values, frames;
     uint32_t *of_value;          /* the node in `to` of each value */
-    uint32_t *of_frame;          /* below the value at hand; valid where `seen` is that value's turn */
+    uint32_t *of_frame;          /* below the current value; valid if `seen` is that value's turn */
     uint32_t *seen, *way;
     uint32_t turn;
 } joining;
@@ -47,7 +47,7 @@ static hd_status no_value(joining *x, hd_error *err) {
     return status;
 }
 
-/* The node of a frame below the value at hand. */
+/* The node of a frame below the current value. */
 static hd_status join_frame(joining *x, uint32_t value, uint32_t frame, uint32_t *node, hd_error *err) {
     uint32_t n = 0;
     hd_status status = HD_OK;
@@ -107,7 +107,7 @@ hd_status heap_along(const hd_heap *heap, uint32_t axis, const hd_options *optio
     hd_status status;
     if (has_bounds(heap)) {
         status = hd_breakdown_axis(heap->breakdown, axis, options, &breakdown, err);
-    } else if (heap->breakdown) { /* it has no cells: only the values add up */
+    } else if (heap->breakdown) { /* a breakdown has no cells: only the values add up */
         status = hd_breakdown_axis_profile(heap->breakdown, axis, options, &values, err);
         if (!status) {
             status = joined(values, 0, HD_NONE, &profile, err);

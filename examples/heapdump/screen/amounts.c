@@ -30,7 +30,7 @@ void put_more(FILE *out, uint64_t all, uint64_t shown) {
     if (all > shown) display(out, "... %llu more (--all lists them)\n", (unsigned long long)(all - shown));
 }
 
-/* How many of a list are shown: --top, --all, or else so many. */
+/* The number of shown items of a list: by --top or --all, else `otherwise`. */
 uint32_t shown_of(const arguments *a, uint32_t otherwise) {
     return a->cut.all ? HD_NONE : a->cut.cutoff.top ? a->cut.cutoff.top : otherwise;
 }

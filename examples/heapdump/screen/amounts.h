@@ -1,4 +1,4 @@
-/* Bytes and shares as people read them. */
+/* Bytes and shares as text for people. */
 #ifndef HEAPDUMP_AMOUNTS_H
 #define HEAPDUMP_AMOUNTS_H
 

@@ -1,14 +1,14 @@
-/* What a command answers, as text or JSON. */
+/* The answer of a command, as text or JSON. */
 
 #include "screen.h"
 
-/* A FILE in front of an output. */
+/* Makes a FILE that writes to an output. */
 static ssize_t output_put(void *o, const char *data, size_t size) {
     hd_out *out = o;
     return out->write(out->user, data, size) ? -1 : (ssize_t)size;
 }
 
-/* What every answer in JSON begins with. Where the list is one of files, it tells them itself. */
+/* Writes the first members of every JSON answer. "files" is left out if it is the list itself. */
 static void envelope(hd_json *j, const arguments *a, const char *list) {
     hd_json_object(j);
     json_text(j, "heapdump", hd_version());

@@ -10,7 +10,7 @@ hd_axis axis_at(const hd_heap *heap, uint32_t i) {
     return heap->breakdown ? heap->breakdown->axis[i] : hd_profile_axis(heap->profile, i);
 }
 
-/* The axis that --by names; 0 where the heap has no such one. Of an inverted breakdown no other is left. */
+/* The axis of --by; 0 if the heap does not have it. An inverted breakdown has no other axis. */
 uint32_t axis_in(const arguments *a, const hd_heap *heap) {
     uint32_t count = axis_count(heap);
     if (!a->view.by || !strcmp(a->view.by, "backtrace") || count == 1) return 0;
@@ -19,12 +19,12 @@ uint32_t axis_in(const arguments *a, const hd_heap *heap) {
     return !strcmp(a->view.by, "type") ? HD_AXIS_TYPE : 0;
 }
 
-/* The axis that --by names in heaps that are compared; 0 where one of them has no such. */
+/* The axis of --by in two compared heaps; 0 if one of them does not have it. */
 uint32_t axis_in_both(const arguments *a, const hd_heap *before, const hd_heap *after) {
     return axis_in(a, after) ? axis_in(a, before) : 0;
 }
 
-/* Whether it is a sum of breakdowns, which tells how much more there may be. */
+/* Whether the heap is a sum of breakdowns, so that entries may hold more than their size (`unlisted`). */
 bool has_bounds(const hd_heap *heap) { return heap->breakdown && heap->breakdown->entries.unlisted; }
 
 hd_tree_options tree_options(const arguments *a) {

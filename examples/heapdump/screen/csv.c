@@ -1,13 +1,14 @@
-/* --csv: what --json answers, as a table. */
+/* --csv: the JSON of --json as a table. */
 
 #include "screen.h"
 
-/* Objects of JSON that are rows, for a command: the first that there are any of. */
+/* The JSON objects that become rows, by command. The first entry with any objects is used. */
 typedef struct csv_rows {
     const char *command;
-    const char *lists;           /* where they stand, by names of members; of several, a column tells which */
-    const char *about;           /* members of what these stand in, which come first in each row */
-    const char *joined;          /* members that are lists of numbers or texts, which become one cell */
+    const char *lists;           /* paths to the lists of objects; if there are several, a column has the name of the
+                                    list */
+    const char *about;           /* members of the enclosing objects, which come first in each row */
+    const char *joined;          /* members that are lists of numbers or texts, and become one cell */
 } csv_rows;
 
 static const csv_rows all_rows[] = {
@@ -35,18 +36,18 @@ static const csv_rows all_rows[] = {
 
 typedef struct csv_column {
     char *name;
-    hd_str cell;                 /* as JSON has it; empty: this row has none */
-    bool about;                  /* stays from row to row */
+    hd_str cell;                 /* as in JSON; empty: the row has no value */
+    bool about;                  /* the cell stays for all rows of a list */
 } csv_column;
 
 typedef struct csv {
-    const char *at;              /* in the JSON, which is well-formed */
+    const char *at;              /* position in the JSON, which is well-formed */
     const csv_rows *from;
     csv_column *columns;
-    size_t count, next;          /* next: the column that is likely the next one */
+    size_t count, next;          /* next: the column that is likely used next */
     uint64_t rows;
-    uint32_t inside;             /* lists within a row, which are left out */
-    FILE *out;                   /* NULL: columns are found */
+    uint32_t inside;             /* depth of lists in a row, which are omitted */
+    FILE *out;                   /* NULL: first pass, which collects the columns */
 } csv;
 
 /* Cells. --------------------------------------------------------------------------------------- */
@@ -57,7 +58,7 @@ static uint32_t unit_at(const char *p) {
     return (uint32_t)strtoul(digits, NULL, 16);
 }
 
-/* What a string of JSON says. To be freed. */
+/* The text of a JSON string. Freed by the caller. */
 static char *text_of(hd_str json, size_t *size) {
     char *text = needed(malloc(json.len + 1)), *to = text;
     for (const char *p = json.data + 1, *end = json.data + json.len - 1; p < end; p++) {
@@ -88,7 +89,7 @@ static bool is_formula(const char *text) {
     return *end || end == text;
 }
 
-/* A cell of RFC 4180; what is not shown on a terminal is '?', so that a cell is within a line. */
+/* Writes a cell as in RFC 4180. Invisible characters become '?', so that a cell stays on one line. */
 static void put_text_cell(FILE *out, const char *text, size_t size) {
     bool quoted = text[strcspn(text, ",\"\r\n")] || *text == ' ' || (size && text[size - 1] == ' ');
     if (quoted) putc_unlocked('"', out);
@@ -101,7 +102,7 @@ static void put_text_cell(FILE *out, const char *text, size_t size) {
     if (quoted) putc_unlocked('"', out);
 }
 
-/* Where a text in quotes, or what stands up to the next mark, ends. */
+/* The end of a quoted text, or of the text before the next punctuation mark. */
 static const char *scalar_end(const char *at) {
     if (*at == '"')
         for (at++; *at != '"'; at++) at += *at == '\\';
@@ -110,7 +111,7 @@ static const char *scalar_end(const char *at) {
     return at + 1;
 }
 
-/* The elements of a list, "; " between them. To be freed. */
+/* The elements of a list, separated by "; ". Freed by the caller. */
 static char *joined_text(hd_str json, size_t *size) {
     char *text;
     FILE *f = needed(open_memstream(&text, size));
@@ -151,7 +152,7 @@ static void put_cell(FILE *out, hd_str json) {
     free(text);
 }
 
-/* Lines end as RFC 4180 has it. */
+/* Writes a row, with the line end of RFC 4180. */
 static void put_row(csv *c) {
     for (size_t i = 0; i < c->count; i++) {
         if (i) putc(',', c->out);
@@ -172,7 +173,7 @@ static void put_header(csv *c) {
 
 /* Rows. ---------------------------------------------------------------------------------------- */
 
-/* Of a name that some row has already, or of a new one. */
+/* Sets a cell of a known or new column. */
 static void set_cell(csv *c, hd_str name, hd_str json, bool about) {
     size_t i = c->next;
     if (c->inside) return;
@@ -186,7 +187,7 @@ static void set_cell(csv *c, hd_str name, hd_str json, bool about) {
     c->next = i + 1;
 }
 
-/* Whether a list of words has this one. */
+/* Whether a list of words has this word. */
 static bool has_word(const char *list, hd_str word) {
     for (; *list; list += strcspn(list, " "), list += *list == ' ')
         if (strcspn(list, " ") == word.len && !memcmp(list, word.data, word.len)) return true;
@@ -197,14 +198,14 @@ static void skip_space(csv *c) {
     while (*c->at == ' ' || *c->at == '\n') c->at++;
 }
 
-/* What stands in quotes, or up to the next mark. */
+/* The quoted text, or the text before the next punctuation mark. */
 static hd_str next_scalar(csv *c) {
     hd_str s = { c->at, (size_t)(scalar_end(c->at) - c->at) };
     c->at += s.len;
     return s;
 }
 
-/* The last name of a path, which ends it in every list of csv_rows. */
+/* The last name of a path, by which csv_rows names the list. */
 static hd_str path_end(const char *path) {
     const char *dot = strrchr(path, '.');
     return hd_cstr(dot ? dot + 1 : path);
@@ -212,7 +213,7 @@ static hd_str path_end(const char *path) {
 
 static void walk(csv *c, const char *path, const char *column, bool is_element);
 
-/* Takes in a list of scalars as one cell. */
+/* Reads a list of scalars as one cell. */
 static void take_list(csv *c, hd_str key) {
     const char *from = c->at++;
     for (skip_space(c); *c->at != ']'; skip_space(c)) {
@@ -224,7 +225,7 @@ static void take_list(csv *c, hd_str key) {
     set_cell(c, key, (hd_str){ from, (size_t)(c->at - from) }, false);
 }
 
-/* Takes in a list or an object that is a member of what stands at `path`, or `column` of a row. */
+/* Reads a list or object that is a member of the value at `path`, or of a row, where it is `column`. */
 static void walk_member(csv *c, const char *path, const char *column, hd_str key) {
     const char *outer = column ? column : path;
     char *inner;
@@ -237,7 +238,7 @@ static void walk_member(csv *c, const char *path, const char *column, hd_str key
     free(inner);
 }
 
-/* Takes in a member that is neither. */
+/* Reads a member that is neither. */
 static void take_scalar(csv *c, const char *column, hd_str key) {
     hd_str value = next_scalar(c);
     char *name;
@@ -252,7 +253,7 @@ static void take_scalar(csv *c, const char *column, hd_str key) {
     }
 }
 
-/* Takes in a list or an object that stands at `path`; within a row, `column` names its cells, else it is NULL. */
+/* Reads a list or object at `path`. In a row, `column` names its cells; elsewhere it is NULL. */
 static void walk(csv *c, const char *path, const char *column, bool is_element) {
     bool row = is_element && !column && has_word(c->from->lists, hd_cstr(path)), object = *c->at == '{';
     if (!object) c->inside += column != NULL;

@@ -1,4 +1,4 @@
-/* Lines of a few figures with a class behind them. A narrow terminal leaves out columns, then cuts the class. */
+/* Lines of a few figures followed by a class. A narrow terminal first omits columns, then shortens the class. */
 
 #include "screen.h"
 
@@ -55,7 +55,7 @@ void figures_measure(figures *f) {
     }
 }
 
-/* Columns in front of the class. */
+/* Width of the columns before the class. */
 static int columns_before(const figures *f) {
     int used = 2;
     for (int i = 0; i < f->count; i++)
@@ -63,7 +63,7 @@ static int columns_before(const figures *f) {
     return used;
 }
 
-/* Leaves out columns until a class has room: those without a figure first. */
+/* Omits columns until the class has room, first the columns without figures. */
 static void make_room(figures *f) {
     enum { WANTED = 30 };
     for (int need = IF_ANY; need <= IF_WIDE && f->screen->columns; need++)

@@ -1,10 +1,10 @@
-/* Names of frames as people want them: shortened, and chains of them. */
+/* Names of frames and chains of frames for people, shortened. */
 
 #include "screen.h"
 
 #include <ctype.h>
 
-/* A text that can grow. */
+/* A growing text. */
 typedef struct growing { char *data; size_t size; } growing;
 
 static void text_put(growing *t, const char *data, size_t size) {
@@ -22,22 +22,22 @@ static bool ends_with(const char *s, size_t n, const char *text) {
     return n >= m && !memcmp(s + n - m, text, m);
 }
 
-/* Whether what begins at s[i] is '<' or '>' of an operator, not of a template. */
+/* Whether s[i] is '<' or '>' of an operator, not of a template. */
 static bool is_operator_sign(const char *s, size_t i) {
     while (i && strchr("<>=-", s[i - 1])) i--;
     return ends_with(s, i, "operator");
 }
 
-/* Whether s[i] opens (1) or closes (-1) what a template is given; a name of Rust may begin with '<'. */
+/* Whether s[i] opens (1) or closes (-1) template arguments. A Rust name may begin with '<'. */
 static int template_sign(const char *s, size_t i, size_t depth) {
     if ((s[i] != '<' && s[i] != '>') || is_operator_sign(s, i)) return 0;
     if (s[i] == '<') return 1;
     return depth && !(i && s[i - 1] == '-') ? -1 : 0; /* "->" */
 }
 
-/* Without the parameters at the end, and what stands behind them ("const", "[clone .cold]"). */
+/* The length without the parameters at the end and their suffixes ("const", "[clone .cold]"). */
 static size_t without_parameters(const char *s, size_t n) {
-    size_t inner = 0, depth = 0, open = 0, last = n, end = 0; /* inner: of templates and "{lambda(int)#1}" */
+    size_t inner = 0, depth = 0, open = 0, last = n, end = 0; /* inner: depth of templates and "{lambda(int)#1}" */
     for (size_t i = 0; i < n; i++) {
         inner += (size_t)template_sign(s, i, inner) + (s[i] == '{') - (s[i] == '}' && inner);
         if (inner) continue;
@@ -48,7 +48,7 @@ static size_t without_parameters(const char *s, size_t n) {
     return ends_with(s, last, "operator") || (n - last > 10 && !memcmp(s + last, "(anonymous", 10)) ? n : last;
 }
 
-/* With `mark` for what stands between the outermost '<' and '>', but for those that a name begins with. */
+/* Replaces the text between outermost '<' and '>' by `mark`, except at the beginning of a name. */
 static void without_templates(growing *t, const char *s, size_t n, const char *mark) {
     size_t depth = 0;
     text_put(t, "", 0);
@@ -60,7 +60,7 @@ static void without_templates(growing *t, const char *s, size_t n, const char *m
     }
 }
 
-/* Without the type that it returns: what templates make is told with it. */
+/* The offset after the return type, which names of template instances include. */
 static size_t return_type(const char *s, size_t n) {
     size_t depth = 0, after = 0;
     for (size_t i = 0; i + 1 < n; i++) {
@@ -95,7 +95,7 @@ int columns_of(hd_str name) {
 
 static int columns_in(const growing *t) { return columns_of((hd_str){ t->data, t->size }); }
 
-/* Without the beginning: at a "::" or "/" where one is near and leaves more than half, else anywhere. */
+/* Cuts the beginning: at a "::" or "/" if one is near and more than half remains, else anywhere. */
 static void cut_beginning(growing *t, int columns) {
     size_t from = t->size, best;
     growing cut = { NULL, 0 };
@@ -105,14 +105,14 @@ static void cut_beginning(growing *t, int columns) {
     for (best = from; best < t->size && best < from + 24; best++)
         if (best && (is_separator(t->data[best - 1]) || (t->data[best - 1] == ':' && t->data[best] != ':'))) break;
     if (best == t->size || best == from + 24 || 2 * (t->size - best) < t->size - from)
-        best = from;             /* most of it stays */
+        best = from;             /* more than half remains */
     text_put(&cut, MORE, strlen(MORE));
     text_put(&cut, t->data + best, t->size - best);
     free(t->data);
     *t = cut;
 }
 
-/* Rust's "::h0123456789abcdef" tells versions of a function apart. */
+/* The length without Rust's hash "::h0123456789abcdef", which distinguishes versions of a function. */
 static size_t without_hash(const char *s, size_t n) {
     if (n < 20 || memcmp(s + n - 19, "::h", 3)) return n;
     for (size_t i = n - 16; i < n; i++)
@@ -120,8 +120,8 @@ static size_t without_hash(const char *s, size_t n) {
     return n - 19;
 }
 
-/* " (file.c:12)" or " [libfoo.so]" without the beginning of the file or object, which ends at `end`, in at most so
-   many columns; the line stays. */
+/* Cuts the beginning of the file or object in " (file.c:12)" or " [libfoo.so]", which ends at `end`, so that it fits
+   into `columns`. The line number stays. */
 static void cut_place(growing *t, size_t end, int columns) {
     growing cut = { NULL, 0 };
     size_t from = 2;
@@ -136,8 +136,8 @@ static void cut_place(growing *t, size_t end, int columns) {
     *t = cut;
 }
 
-/* A name shortened, and behind it the place. The place is whole as long as LEAST columns are left for the name, and
-   left out if fewer than FEWEST are. */
+/* Shortens a name that has a place. The place is whole while the name has LEAST columns, and omitted if it has fewer
+   than FEWEST. */
 static void shorten_placed(growing *t, int columns) {
     enum { LEAST = 10, FEWEST = 4 };
     growing place = { NULL, 0 };
@@ -156,14 +156,14 @@ static void shorten_placed(growing *t, int columns) {
     free(shorter), free(place.data);
 }
 
-/* The length of "age: " in a value of an axis, "age: 10 ms to 100 ms"; 0: it is none. */
+/* The length of "age: " in a value of an axis, "age: 10 ms to 100 ms"; 0: not a value. */
 static size_t axis_key(hd_str name) {
     size_t n = 0;
     while (n < name.len && (isalnum((unsigned char)name.data[n]) || strchr("_-", name.data[n]))) n++;
     return n && n + 2 < name.len && name.data[n] == ':' && name.data[n + 1] == ' ' ? n + 2 : 0;
 }
 
-/* A value shortened behind the key of its axis. */
+/* Shortens a value, and keeps the key of its axis. */
 static char *short_value(hd_str name, size_t key, int columns) {
     growing t = { NULL, 0 };
     char *value = short_name((hd_str){ name.data + key, name.len - key }, columns);
@@ -173,10 +173,10 @@ static char *short_value(hd_str name, size_t key, int columns) {
     return t.data;
 }
 
-enum { VALUE_FEWEST = 4 };       /* columns of a value behind its key */
+enum { VALUE_FEWEST = 4 };       /* columns of a value after its key */
 
 int value_columns(hd_str name) {
-    enum { KEY_MOST = 32 };      /* beyond, the key is shortened with the value */
+    enum { KEY_MOST = 32 };      /* a longer key is shortened together with the value */
     int key = (int)axis_key(name), columns = columns_of(name);
     if (!key || key > KEY_MOST) return 0;
     return columns < key + VALUE_FEWEST ? columns : key + VALUE_FEWEST;
@@ -222,8 +222,8 @@ hd_str module_of_address(hd_str name) {
 /* A run of equal names. */
 typedef struct run { frame_run of; char *name; int columns; } run;
 
-/* The name shortened to so many columns (0: whole), and how many there are; `placed`: with file and line, as the one
-   that a line is about. To be freed. */
+/* The name in at most `columns` columns (0: whole), with its repetitions. `placed`: with file and line, for the frame
+   that the line is about. Freed by the caller. */
 static char *run_name(const run *r, int columns, bool placed) {
     char times[48] = "", *name, *with;
     int used = 0;
@@ -251,9 +251,9 @@ static size_t runs_of(const frame_run *calls, size_t count, int columns, bool fr
     return n;
 }
 
-enum { BETWEEN = 3 };            /* columns of CALLS */
+enum { BETWEEN = 3 };            /* width of CALLS */
 
-/* How many names from one end go beside the one at the other end and "… N more". */
+/* The number of names from one end that fit, besides the name at the other end and "… N more". */
 static size_t that_fit(const run *runs, size_t n, int columns, bool from_start) {
     int used = runs[0].columns + runs[n - 1].columns + 2 * BETWEEN + 10;
     size_t count = 1;
@@ -279,10 +279,10 @@ static void put_more_runs(growing *t, size_t count) {
     text_put(t, more, strlen(more));
 }
 
-/* Columns that are left for one name beside "… 3 more". */
+/* Columns for one name next to "… 3 more". */
 static int room_of_end(size_t n, int columns) { return columns - snprintf(NULL, 0, "%zu more", n - 1) - 2 - BETWEEN; }
 
-/* The one name at an end, shortened, and how many others there are. */
+/* Prints the name at an end, shortened, and the number of others. */
 static void put_end_run(growing *t, const run *runs, size_t n, int columns, bool from_start) {
     int left = room_of_end(n, columns);
     char *name = run_name(&runs[from_start ? 0 : n - 1], left > 8 ? left : 8, true);
@@ -292,7 +292,7 @@ static void put_end_run(growing *t, const run *runs, size_t n, int columns, bool
     free(name);
 }
 
-/* Leaves out the place of the name that a line is about if all names fit then, and if it had to go anyway. */
+/* Omits the place of the line's own name if then all names fit, and if it had to be omitted in any case. */
 static bool fit_without_place(run *runs, size_t n, int used, int columns, bool from_start) {
     run *r = &runs[from_start ? 0 : n - 1];
     char *name = run_name(r, columns, false);
@@ -344,10 +344,10 @@ char *short_calls(const frame_run *calls, size_t count, int columns, bool from_s
 
 /* Frames of one list. -------------------------------------------------------------------------- */
 
-/* A frame of a list, and how much of its path and whether its object is shown. */
+/* A frame of a list, with the shown part of its path and object. */
 typedef struct listed_frame {
     hd_frame_parts parts;
-    hd_str name, file;           /* file: the end of parts.file that is shown */
+    hd_str name, file;           /* file: the shown end of parts.file */
     char *shown;
     bool object;
 } listed_frame;
@@ -373,7 +373,7 @@ static int compare_shown(const void *a, const void *b) {
     return order ? order : compare_listed(x, y);
 }
 
-/* Shows one more directory; false: the path is whole. */
+/* Shows one more directory. Returns false if the path is whole already. */
 static bool show_directory(listed_frame *f) {
     const char *begin = f->parts.file.data, *from = f->file.data;
     size_t more;
@@ -385,8 +385,8 @@ static bool show_directory(listed_frame *f) {
     return true;
 }
 
-/* Shows more of frames that read the same: directories, or objects where the paths are equal. False: there is no
-   more. */
+/* Shows more of frames that read the same: directories, or objects if the paths are equal. Returns false if nothing
+   is left to show. */
 static bool distinguish(listed_frame **same, size_t n) {
     bool any = false, one_path = true;
     for (size_t i = 1; i < n; i++) one_path &= hd_str_equal(same[i]->parts.file, same[0]->parts.file);
@@ -411,12 +411,12 @@ static void show_frame(listed_frame *f) {
         text_put(&t, f->parts.object.data, f->parts.object.len);
         text_put(&t, "]", 1);
     }
-    /* NUL would end the text; a screen shows all control characters alike. */
+    /* NUL would end the text; a screen shows all control characters in the same way. */
     for (size_t i = 0; i < t.size; i++) t.data[i] = t.data[i] ? t.data[i] : '\1';
     f->shown = t.data;
 }
 
-/* Frames by name, each once. */
+/* The distinct frames, sorted by name. */
 static size_t listed_once(const hd_str *names, size_t count, listed_frame *list) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) list[i] = (listed_frame){ .name = names[i] };

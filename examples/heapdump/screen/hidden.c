@@ -1,4 +1,4 @@
-/* Frames that nobody looks for: allocators, and what starts programs and threads. */
+/* Hidden frames: allocators, and functions that start programs and threads. */
 
 #include "screen.h"
 
@@ -14,11 +14,10 @@ enum {
     RESERVED = 32                /* names that only the language's library can have */
 };
 
-/* One allocator or runtime: its functions, and the objects and source files that they are in. Objects are the
-   beginnings of base names, files are parts of paths, separated by '|'. "/elf/dl-" is in "./elf/dl-load.c" and
-   "elf/dl-load.c", not in "shelf/dl-load.c". A part with a suffix, "/zmalloc.c", is the end of a path. A name is
-   compared without parameters and with "<>" for what templates were made for, or as it is; "*" at an end is any
-   text. */
+/* One allocator or runtime: its functions, and their objects and source files, separated by '|'. An object is the
+   beginning of a base name; a file is a part of a path. "/elf/dl-" is in "./elf/dl-load.c" and "elf/dl-load.c", not
+   in "shelf/dl-load.c". A part with a suffix, "/zmalloc.c", is the end of a path. A name is compared without
+   parameters and with "<>" for template arguments, or as it is; "*" at an end is any text. */
 typedef struct hidden_rule {
     const char *objects, *files;
     unsigned flags;
@@ -118,8 +117,8 @@ static bool is_like(const char *like, const char *s, size_t n) {
     return n == m && !memcmp(like, s, m);
 }
 
-/* Whether one of some texts, separated by '|', begins a base name ("libc.so" that of libc.so.6, "node" not
-   node_exporter). */
+/* Whether one of the texts, separated by '|', begins a base name. "libc.so" begins libc.so.6, but "node" does not
+   begin node_exporter. */
 static bool is_object(const char *objects, hd_str object) {
     while (objects) {
         size_t n = strcspn(objects, "|");
@@ -130,14 +129,14 @@ static bool is_object(const char *objects, hd_str object) {
     return false;
 }
 
-/* Whether s is this text, its separators being of Windows or not. */
+/* Whether s is this text, with separators of Windows or others. */
 static bool is_path(const char *s, const char *text, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (s[i] != text[i] && !(text[i] == '/' && is_separator(s[i]))) return false;
     return true;
 }
 
-/* A base name, as older recordings have it, of a file with this ending. */
+/* Whether a base name, as in older recordings, can be a file with this ending. */
 static bool is_base_name(hd_str path, const char *ending) {
     size_t n = strlen(ending);
     for (size_t i = 0; i < path.len; i++)
@@ -150,7 +149,7 @@ static bool has_part(hd_str path, const char *parts) {
         size_t n = strcspn(parts, "|");
         bool is_end = memchr(parts, '.', n) != NULL;
         for (size_t at = 0; at + n <= path.len + 1; at++) {
-            size_t skip = !at;       /* "/" is there before the path, too */
+            size_t skip = !at;       /* a path may lack the first "/" */
             if (at && !is_separator(path.data[at - 1])) continue;
             if ((!is_end || at + n == path.len + 1) && is_path(path.data + (at + skip - 1), parts + skip, n - skip))
                 return true;
@@ -160,8 +159,8 @@ static bool has_part(hd_str path, const char *parts) {
     return false;
 }
 
-/* Whether only Rust's compiler makes such a name: "core::fmt::write::h0123456789abcdef", "<T as Trait>::f",
-   "f::<u8>". Names without parameters are C++'s as well, where a file has no more of them. */
+/* Whether only Rust's compiler makes this name: "core::fmt::write::h0123456789abcdef", "<T as Trait>::f", "f::<u8>".
+   Names without parameters are possible in C++ too, if a file omits them. */
 static bool is_named_by_rust(hd_str s) {
     size_t hex = 0;
     if (str_begins(s, "__rust_") || str_begins(s, "__rdl_") || str_begins(s, "__rg_")) return true;
@@ -176,7 +175,7 @@ static bool is_named_by_rust(hd_str s) {
     return false;
 }
 
-/* Of Rust's own crates: by the path of their sources, or without one by a name that is Rust's only. */
+/* Whether it is in Rust's own crates: by source path, or without one by a name that only Rust has. */
 static bool is_of_rust(const hd_frame_parts *f) {
     if (f->file.len)
         return has_part(f->file, "/rustc/|/library/alloc/|/library/core/|/library/std/|/hashbrown/src/|/hashbrown-0|"
@@ -185,7 +184,7 @@ static bool is_of_rust(const hd_frame_parts *f) {
     return is_named_by_rust(f->function);
 }
 
-/* Without a source file, a name with a dot is Go's if it is a symbol of an object. */
+/* Without a source file, a name with a dot is Go's if it is the symbol of an object. */
 static bool is_of_go(const hd_frame_parts *f) {
     if (!f->file.len) return f->object.len > 0;
     return has_part(f->file, "/src/runtime/") || str_begins(f->file, "runtime/") ||
@@ -201,8 +200,8 @@ static frame_role role_by(const hidden_rule *r, const hd_frame_parts *f) {
     return r->flags & INNER ? FRAME_HIDDEN_INSIDE : r->flags & OUTER ? FRAME_HIDDEN_OUTSIDE : FRAME_SHOWN;
 }
 
-/* Whether it is a function of the C++ library that people do not call, std::vector<>::_M_realloc_insert: one that
-   begins with '_' in std:: or __gnu_cxx::, of a template or with libstdc++'s _M_ or _S_. */
+/* Whether it is an internal function of the C++ library, such as std::vector<>::_M_realloc_insert: its name begins
+   with '_' in std:: or __gnu_cxx::, and it is a template or has libstdc++'s _M_ or _S_. */
 static bool is_inside_std(hd_str name) {
     const char *last = name.data;
     hd_str own;
@@ -265,8 +264,8 @@ bool frame_is_library(hd_str name) {
 
 /* Nodes. --------------------------------------------------------------------------------------- */
 
-/* The object that a stack of hidden frames is shown under: that of the innermost frame that is no allocator, if
-   any. */
+/* The object that names a stack of hidden frames: the object of the innermost frame that is not an allocator, if any.
+   */
 static hd_str object_of_stack(hd_axis axis, uint32_t node) {
     hd_str innermost = { NULL, 0 };
     for (uint32_t i = node; i; i = axis.parent[i]) {
@@ -298,7 +297,7 @@ void hidden_frames_find(hidden_frames *h, hd_axis axis, const hd_rows *rows) {
     h->is = needed(calloc(n, sizeof *h->is));
     h->pattern = needed(calloc(n, sizeof *h->pattern));
     h->own = needed(calloc(n, sizeof *h->own));
-    memset(inner, 1, n);         /* all below is hidden, so far */
+    memset(inner, 1, n);         /* every inner frame is hidden, so far */
     for (uint32_t i = 0; i < rows->count; i++) used[rows->node[(size_t)i * rows->axis_count]] = true;
     outer[0] = wholly[0] = true;
     for (uint32_t i = n; i-- > 1;) {

@@ -1,4 +1,4 @@
-/* What a listing leaves out: smaller heaps, other kinds, hidden frames. */
+/* Lines about omitted parts of a listing: smaller heaps, other kinds, hidden frames. */
 
 #include "screen.h"
 
@@ -30,7 +30,7 @@ void put_smaller(FILE *out, const arguments *a, const screen *s, const char *wha
     put_style(out, s, PLAIN);
 }
 
-/* What a listing leaves out, and how to see it. */
+/* Reports omitted parts, and the option that shows them. */
 void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds, size_t earlier) {
     char text[96];
     put_style(out, s, FAINT);

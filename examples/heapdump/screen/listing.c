@@ -1,17 +1,17 @@
-/* Trees as lines for people: collecting rows, and folding chains of rows into lines. */
+/* Trees as lines for people: collects rows, and folds chains of rows into lines. */
 
 #include "screen.h"
 
 /* Collecting. ---------------------------------------------------------------------------------- */
 
-/* Where the names of a row are to be found, and how many of those above it there are. */
+/* The source of the names of a row: its entry, and the entry of the row above. */
 typedef struct place {
     const hd_axis *axis;
     const hd_rows *rows;
     uint32_t above, entry;       /* HD_NONE: <other> */
 } place;
 
-/* The nodes of an axis that lead from the row above to this one, innermost first; returns how many. */
+/* The nodes of an axis from the row above to this one, innermost first. Returns their number. */
 static uint32_t nodes_between(const place *p, uint32_t axis, uint32_t **nodes) {
     const hd_axis *x = &p->axis[axis];
     uint32_t from = p->rows->node[(size_t)p->above * p->rows->axis_count + axis], n = 0;
@@ -36,7 +36,8 @@ static hd_str value_of(const hd_axis *axis, uint32_t number, uint32_t node) {
     return value_with_key(axis->name, value);
 }
 
-/* The names of the axis that the row was reached along, or of the first that differs; values of all others. */
+/* Takes the names on the axis that led to the row, or on the first axis that differs, and the values of all others.
+   */
 static void take_names(listing_line *x, const place *p) {
     for (uint32_t a = 0; a < p->rows->axis_count; a++) {
         const hd_axis *axis = &p->axis[a];
@@ -139,7 +140,7 @@ void listing_free(listing *l) {
     memset(l, 0, sizeof *l);
 }
 
-/* The rows of a tree, not folded yet. */
+/* Collects the rows of a tree, before folding. */
 static hd_status gather(const arguments *a, const hd_heap *heap, const hd_heap *after,
                         const hd_tree_options *tree, listing *l, hd_error *err) {
     *l = (listing){ .by = a->view.by };
@@ -190,7 +191,8 @@ void listing_shorten(listing *l) {
     free(at), free(names), free(shown);
 }
 
-/* A heap along its first axis alone. A budget would list a frame, and beside it what it holds of one type. */
+/* A heap along its first axis only. With several axes, a budget would list a frame, and also its bytes of one type.
+   */
 static hd_status of_one_axis(const hd_heap *heap, bool folds, const hd_options *options, hd_heap *out,
                              repeats *again, hd_error *err) {
     hd_profile *profile = NULL;
@@ -221,7 +223,7 @@ static hd_status of_one_axis(const hd_heap *heap, bool folds, const hd_options *
     return status;
 }
 
-/* What a budget lists; with `all`, nested. */
+/* The entries within a budget; with `all`, nested. */
 static hd_status budgeted(const arguments *a, const hd_heap *heap, const hd_heap *after, const hd_tree_options *tree,
                           const listing *all, listing *l, hd_error *err) {
     hd_status status = gather(a, heap, after, tree, l, err);
@@ -232,7 +234,7 @@ static hd_status budgeted(const arguments *a, const hd_heap *heap, const hd_heap
     return HD_OK;
 }
 
-/* Entries that are folded take no line, so more are asked for until the lines are enough. */
+/* Folded entries take no line, so the budget grows until all lines are filled. */
 static hd_status fill_rows(const arguments *a, const hd_heap *heap, const hd_heap *after, uint32_t rows,
                            hd_tree_options *tree, bool nested, listing *l, hd_error *err) {
     listing more, all = { 0 };
@@ -240,7 +242,7 @@ static hd_status fill_rows(const arguments *a, const hd_heap *heap, const hd_hea
     memset(&tree->cutoff, 0, sizeof tree->cutoff);
     tree->cutoff.min_share = 0.001;
     if (nested) status = gather(a, heap, after, tree, &all, err);
-    if (nested) tree->options.warning = NULL; /* told once */
+    if (nested) tree->options.warning = NULL; /* warn once */
     if (nested && !status) {
         fold(a, &all);
         if (all.shown <= rows) {
@@ -272,7 +274,7 @@ hd_status listing_make(const arguments *a, const hd_heap *heap, const hd_heap *a
     hd_heap one[2] = { { 0 }, { 0 } };
     repeats again[2] = { { NULL, 0 }, { NULL, 0 } };
     hd_status status = HD_OK;
-    /* Entries of several axes that a budget lists beside each other have cells in common. */
+    /* Entries of several axes in one budget have cells in common. */
     bool overlaps = (a->cut.cutoff.max_entries || a->cut.cutoff.max_output_bytes) && !a->view.every_route;
     tree.first_axis = after ? axis_in_both(a, heap, after) : axis_in(a, heap);
     tree.options = *options;

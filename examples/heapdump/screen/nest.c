@@ -1,9 +1,9 @@
-/* Nesting. A budget lists `main > a` and `main > b` without `main`: where ways part, the frame that they part at is
-   listed, too, so that no line repeats the names of another. */
+/* Nesting. A budget lists `main > a` and `main > b` without `main`. This adds the frame at which paths part, so that
+   no line repeats the names of another. */
 
 #include "screen.h"
 
-/* By line, where what is below it ends. */
+/* By line: the end of its descendants. */
 static uint32_t *ends_of(const listing *l) {
     uint32_t *end = needed(malloc(((size_t)l->count + 1) * sizeof *end));
     for (uint32_t i = 0; i < l->count; i++) end[i] = i + 1;
@@ -12,14 +12,14 @@ static uint32_t *ends_of(const listing *l) {
     return end;
 }
 
-/* The line of that name below another, of a list of single frames; HD_NONE: there is none. */
+/* The line with this name below another, in a list of single frames; HD_NONE: no line. */
 static uint32_t line_below(const listing *l, const uint32_t *end, uint32_t above, hd_str name) {
     for (uint32_t i = above + 1; i < end[above]; i = end[i])
         if (l->lines[i].entry != HD_NONE && hd_str_equal(l->lines[i].names[0], name)) return i;
     return HD_NONE;
 }
 
-/* Which lines of all are those of some; false: not every one is there. */
+/* Marks the lines of `all` that are in `some`. Returns false if one is missing. */
 static bool mark_some(const listing *all, const uint32_t *end, const listing *some, bool *kept) {
     uint32_t *at = needed(calloc((size_t)some->count + 1, sizeof *at));
     bool found = true;
@@ -38,7 +38,7 @@ static bool mark_some(const listing *all, const uint32_t *end, const listing *so
     return found;
 }
 
-/* Marks where ways to marked lines part, and the values of --by that they lead through. */
+/* Marks the lines at which paths to marked lines part, and the values of --by on these paths. */
 static void mark_forks(const listing *all, bool *kept) {
     uint32_t *ways = needed(calloc((size_t)all->count + 1, sizeof *ways));
     for (uint32_t i = all->count; i-- > 1;) {
@@ -56,7 +56,7 @@ static void take_amount(hd_amount *rest, const hd_amount *part) {
     rest->variance.lo -= part->variance.lo;
 }
 
-/* Puts what the last line of some depth holds beyond those below it behind these. */
+/* Appends an <other> for the bytes of the last line at `depth` beyond its listed children. */
 static void end_line(listing *to, hd_amount *rest, uint32_t depth) {
     const listing_line *x = &to->lines[to->path[depth]];
     bool any = to->count > to->path[depth] + 1;
@@ -66,7 +66,7 @@ static void end_line(listing *to, hd_amount *rest, uint32_t depth) {
     uint64_t error;
     bool known = r[0].blocks != HD_UNKNOWN && r[1].blocks != HD_UNKNOWN;
     if (!any || (r[0].bytes == r[1].bytes && (!known || r[0].blocks == r[1].blocks)))
-        return; /* of one heap r[1] is 0 */
+        return; /* for one heap, r[1] is 0 */
     sum.lo += r[1].variance.lo;
     sum.hi += r[1].variance.hi + (sum.lo < r[1].variance.lo);
     error = hd_standard_error(sum);
@@ -74,7 +74,7 @@ static void end_line(listing *to, hd_amount *rest, uint32_t depth) {
     listing_push_other(to, &other);
 }
 
-/* The names that lead to a line from the one that is kept above it; the line folds if each of them does. */
+/* Takes the names from the kept line above to this line. The line folds if all of them do. */
 static void take_way(const listing *all, const bool *kept, uint32_t i, listing_line *to) {
     uint32_t n = 0, from = i;
     to->folds = true;

@@ -15,7 +15,7 @@ static bool is_callee(const listing_line *x) {
     return x->entry != HD_NONE && x->name_count && !hd_str_equal(x->names[x->name_count - 1], hd_cstr("<self>"));
 }
 
-/* By line, the bytes beyond the callees that are listed below it. */
+/* By line: the bytes beyond its listed callees. */
 static uint64_t *own_bytes(const listing *l, int side) {
     uint64_t *own = needed(malloc(l->count * sizeof *own));
     for (uint32_t i = 0; i < l->count; i++) {
@@ -28,7 +28,7 @@ static uint64_t *own_bytes(const listing *l, int side) {
     return own;
 }
 
-/* An unknown number of blocks is as none, as in hd_tree. */
+/* An unknown number of blocks counts as 0, as in hd_tree. */
 static uint64_t key_of(const listing *l, const listing_line *x, hd_order order, uint64_t *const own[2]) {
     const hd_amount *a = x->amount;
     size_t i = (size_t)(x - l->lines);
@@ -47,7 +47,7 @@ static size_t add_names(const hd_str *names, size_t count, char *to, size_t size
     return size;
 }
 
-/* The names of a line, outermost first, and their length; to: NULL, or room for that. */
+/* Writes the names of a line, outermost first, to `to` (may be NULL). Returns their length. */
 static size_t names_into(const listing *l, const listing_line *x, char *to) {
     size_t size = 0;
     for (; x; x = x->next == HD_NONE ? NULL : &l->lines[x->next]) {
@@ -57,13 +57,13 @@ static size_t names_into(const listing *l, const listing_line *x, char *to) {
     return size;
 }
 
-/* To be freed. */
+/* Freed by the caller. */
 static hd_str names_of(const listing *l, const listing_line *x) {
     char *text = needed(malloc(names_into(l, x, NULL) + 1));
     return (hd_str){ text, names_into(l, x, text) };
 }
 
-/* By parent; among its lines the first to show comes last, for a stack. */
+/* Orders by parent, and its children in reverse, for a stack. */
 static int by_rank(const void *x, const void *y) {
     const rank *a = x, *b = y;
     int order;
@@ -75,10 +75,10 @@ static int by_rank(const void *x, const void *y) {
     return order ? order : (a->number < b->number) - (a->number > b->number);
 }
 
-/* The ranks of all lines but the first, sorted. To be freed, with their names. */
+/* The ranks of all lines but the first, sorted. The caller frees them and their names. */
 static rank *ranks_of(const listing *l, hd_order order) {
     rank *ranks = needed(calloc(l->count, sizeof *ranks));
-    uint32_t *last = needed(calloc(l->count, sizeof *last)); /* by parent, its last line until now */
+    uint32_t *last = needed(calloc(l->count, sizeof *last)); /* by parent: its last line so far */
     uint64_t *own[2] = { NULL, NULL };
     for (int side = 0; side < 2 && order == HD_ORDER_SELF; side++) own[side] = own_bytes(l, side);
     for (uint32_t i = 1; i < l->count; i++) {
@@ -104,7 +104,7 @@ void listing_sort(listing *l, hd_order order) {
     listing_line *lines;
     if (l->count < 3) return;
     ranks = ranks_of(l, order);
-    first = needed(calloc((size_t)l->count + 1, sizeof *first)); /* by line, its first rank */
+    first = needed(calloc((size_t)l->count + 1, sizeof *first)); /* by line: its first rank */
     stack = needed(malloc(l->count * sizeof *stack));
     moved = needed(calloc(l->count, sizeof *moved));
     lines = needed(malloc(l->count * sizeof *lines));

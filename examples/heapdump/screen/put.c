@@ -1,10 +1,10 @@
-/* The lines of a listing as text: figures, then names shortened to the columns left. */
+/* The lines of a listing as text: figures, then names shortened to the remaining columns. */
 
 #include "screen.h"
 
 #include <limits.h>
 
-/* A heap's label; with `than` the parts in which it differs. */
+/* Prints the label of a heap; with `than`, only the parts that differ. */
 static void put_label(FILE *out, const char *before, const hd_heap *heap, const hd_heap *than) {
     hd_buffer label = { 0 };
     if (hd_print_label(heap, than, hd_out_memory(&label), NULL)) needed(NULL);
@@ -32,7 +32,7 @@ void put_error(FILE *out, const hd_amount *amount) {
     else display(out, " \xc2\xb1%5.1f%%", 100 * share);
 }
 
-/* What the columns of one listing have in common. */
+/* The columns of one listing. */
 typedef struct columns {
     const arguments *a;
     const screen *screen;
@@ -54,7 +54,7 @@ static void put_blocks(FILE *out, uint64_t blocks, int width) {
 
 enum { BAR = 8, BAR_FROM = 100 };
 
-/* Bytes, share of the whole, blocks. Returns the columns they take. */
+/* Prints bytes, share of the whole, and blocks. Returns the used columns. */
 static int put_amount(FILE *out, const columns *c, const listing_line *x) {
     const hd_amount *amount = &x->amount[0];
     int used = c->bytes + 8;
@@ -75,7 +75,7 @@ static int put_amount(FILE *out, const columns *c, const listing_line *x) {
     return used;
 }
 
-/* A change with its sign, behind "~" where sampling may have made it up. */
+/* Prints a change with its sign, after "~" if sampling may explain it. */
 static void put_signed(FILE *out, const columns *c, uint64_t change, const char *sign, int width) {
     char *text;
     size_t size;
@@ -114,7 +114,8 @@ static int put_changes(FILE *out, const columns *c, const listing_line *x) {
 
 static bool is_self(hd_str name) { return hd_str_equal(name, hd_cstr("<self>")); }
 
-/* Puts frames of a line behind those before them in it; a run of frames of one library that have no names is one. */
+/* Appends the frames of a row to those of its printed line. Adjacent frames of one library without names become one.
+   */
 static size_t add_calls(const columns *c, const listing_line *x, bool is_first, frame_run **calls, size_t n) {
     *calls = needed(realloc(*calls, (n + x->name_count + 1) * sizeof **calls));
     for (uint32_t k = 0; k < x->name_count; k++) {
@@ -125,7 +126,7 @@ static size_t add_calls(const columns *c, const listing_line *x, bool is_first, 
                      !c->a->view.frames_all;
         if (!is_first && is_self(x->names[k])) continue;
         if (joins && hd_str_equal(module_of_address(last->of), module)) {
-            if (n > 1) last->name = module; /* the first of a line tells it from others */
+            if (n > 1) last->name = module; /* the first frame of a line keeps its address */
             last->nameless = true;
             last->times++;
             continue;
@@ -136,7 +137,7 @@ static size_t add_calls(const columns *c, const listing_line *x, bool is_first, 
     return n;
 }
 
-/* The names of a line: frames, without a folded "<self>"; then values of other axes. */
+/* The names of a line: frames, without a folded "<self>", then values of other axes. */
 typedef struct named {
     frame_run *calls;
     hd_str *values;
@@ -159,7 +160,7 @@ static named named_by(const columns *c, const listing *l, const listing_line *x)
     }
 }
 
-/* All values, in a third of the columns, or in more where their keys need more. */
+/* All values, in a third of the columns, or more if their keys need more. */
 static char *values_text(const named *names, int room) {
     int each = room / (3 * (int)names->value_count);
     char *text;
@@ -236,7 +237,7 @@ static void put_line(FILE *out, const columns *c, const listing *l, uint32_t i) 
     display(out, "\n");
 }
 
-/* Whether names need the columns that numbers of blocks would take. */
+/* Whether the screen is too narrow for a column of blocks. */
 static bool is_narrow(const screen *s) { return s->columns && s->columns < 100; }
 
 int listing_figures(const arguments *a, const screen *s, const listing *l) {

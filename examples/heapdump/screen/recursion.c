@@ -1,12 +1,10 @@
-/* Recursion told once: paths without frames that are repeated at once.
-
-   A path is read from its outermost frame. Each frame is put behind those read; when the last frames then are the
-   same as those before them, they are taken away again. What is left of a path depends on nothing below it, so that
-   a tree of paths becomes a tree. */
+/* Folds recursion: removes frames that are repeated at once from paths. A path is read from its outermost frame, and
+   each frame is appended to the result. If the last frames of the result then equal the frames before them, they are
+   removed again. The result for a path does not depend on frames below it, so a tree of paths becomes a tree. */
 
 #include "screen.h"
 
-enum { CYCLE_MOST = 32 };        /* frames of a cycle: a bound on what one frame costs */
+enum { CYCLE_MOST = 32 };        /* frames of a cycle; it bounds the cost per frame */
 
 uint64_t longer_path(uint64_t path, hd_str name) {
     uint64_t hash = (path ^ 0xcbf29ce484222325u) * 0x100000001b3u + name.len;
@@ -17,7 +15,7 @@ uint64_t longer_path(uint64_t path, hd_str name) {
 static int by_path(const void *a, const void *b) {
     const repeat *x = a, *y = b;
     if (x->path != y->path) return x->path < y->path ? -1 : 1;
-    return (x->times < y->times) - (x->times > y->times); /* the most first */
+    return (x->times < y->times) - (x->times > y->times); /* largest first */
 }
 
 uint64_t times_of(const repeats *r, uint64_t path) {
@@ -25,14 +23,14 @@ uint64_t times_of(const repeats *r, uint64_t path) {
     return from < r->count && r->list[from].path == path ? r->list[from].times : 1;
 }
 
-/* What is left of the path to a node, by node: the path to `as`, whose last frame is that of this node and stands
-   behind what is left of the path to `before`. */
+/* The folded path to a node: it is the path to the node `as`, whose last frame is this node's frame, and follows the
+   folded path to `before`. */
 typedef struct left_of {
     uint32_t as, before;
     uint64_t times, path;
 } left_of;
 
-/* How many frames at the end of what is left are those before them again; 0: none. */
+/* The number of frames at the end of a folded path that repeat the frames before them; 0: none. */
 static uint32_t cycle_at(const hd_axis *axis, const left_of *left, uint32_t node) {
     const hd_str name = axis->node_name[node];
     uint32_t back = left[node].before;
@@ -46,7 +44,7 @@ static uint32_t cycle_at(const hd_axis *axis, const left_of *left, uint32_t node
     return 0;
 }
 
-/* By node, whether there is an entry of all that is at or below it. To be freed. */
+/* By node: whether an entry has everything at or below it. Freed by the caller. */
 static bool *nodes_listed(const hd_breakdown *b) {
     bool *listed = needed(calloc((size_t)b->axis[HD_AXIS_BACKTRACE].node_count + 1, sizeof *listed));
     for (uint32_t i = 0; i < b->entries.count; i++) {
@@ -58,8 +56,8 @@ static bool *nodes_listed(const hd_breakdown *b) {
     return listed;
 }
 
-/* True: something is repeated. Nodes come after those above them. With `listed`, only what entries that have all
-   that the repeated ones have tell: a frame that is called by itself. */
+/* Folds all paths, and returns whether anything is repeated. Parents come before their children. With `listed`, it
+   folds only frames that call themselves and have an entry with everything below them. */
 static bool find_cycles(const hd_axis *axis, const bool *listed, left_of *left) {
     bool found = false;
     left[0] = (left_of){ 0, 0, 1, NO_PATH };
@@ -90,7 +88,7 @@ static void list_repeats(const left_of *left, uint32_t count, repeats *r) {
     r->count = n;
 }
 
-/* The nodes of a heap in a profile to fill; by axis and node, *map. */
+/* Copies the nodes of a heap to a new profile. *map has the new node by axis and node. */
 static hd_status copy_nodes(hd_profile *to, const hd_axis *axis, uint32_t axes, const left_of *left,
                             uint32_t *map[HD_MAX_AXES], hd_error *err) {
     for (uint32_t a = 0; a < axes; a++) {
@@ -104,17 +102,18 @@ static hd_status copy_nodes(hd_profile *to, const hd_axis *axis, uint32_t axes, 
     return HD_OK;
 }
 
-/* A row, by what it becomes. */
+/* A row, with its new nodes. */
 typedef struct moved { uint32_t node[HD_MAX_AXES], from; } moved;
 
-/* Rows that become one stand behind each other, in the order in which they were. */
+/* Rows that become one row are adjacent, in their old order. */
 static int by_nodes(const void *a, const void *b) {
     const moved *x = a, *y = b;
     int order = memcmp(x->node, y->node, sizeof x->node);
     return order ? order : (x->from > y->from) - (x->from < y->from);
 }
 
-/* Entries are cumulative: one below another that becomes the same is part of it. Nodes are in preorder. */
+/* Entries are cumulative: if an entry and one below it become the same, the lower one is part of the upper one. Nodes
+   are in preorder. */
 static void mark_parts(const hd_axis *axis, const hd_rows *rows, uint32_t *const map[HD_MAX_AXES], bool *part) {
     moved *list = needed(calloc((size_t)rows->count + 1, sizeof *list));
     uint32_t end = 0;

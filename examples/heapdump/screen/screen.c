@@ -1,6 +1,6 @@
 /* Terminals. */
 
-#define HEAPDUMP_TEXT_C          /* orders to the terminal are no text */
+#define HEAPDUMP_TEXT_C          /* this file sends control sequences */
 #include "screen.h"
 
 #include <fcntl.h>
@@ -25,12 +25,12 @@ screen screen_of(const arguments *a) {
 }
 
 uint32_t rows_for(const arguments *a, const screen *s, size_t listings) {
-    enum { AROUND = 6, LEAST = 5 }; /* around: what is left out, what to do next, the prompt */
+    enum { AROUND = 6, LEAST = 5 }; /* around: omitted parts, the next command, the prompt */
     size_t rows = s->rows > AROUND ? (size_t)(s->rows - AROUND) / (listings ? listings : 1) : LEAST;
     return !s->terminal || a->cut.all ? 0 : rows < LEAST ? LEAST : (uint32_t)rows;
 }
 
-/* Behind so many characters of UTF-8. */
+/* The offset after `count` characters of UTF-8. */
 static size_t behind_characters(const char *text, int count) {
     size_t size = 0;
     for (; count > 0 && text[size]; count--)
@@ -41,7 +41,7 @@ static size_t behind_characters(const char *text, int count) {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* A number is shown whole or not at all, unless it is most of the text. */
+/* A number is printed whole or omitted, unless it is most of the text. */
 void put_within(FILE *out, const char *text, int columns) {
     size_t end, before;
     if (!columns || columns_of(hd_cstr(text)) <= columns) {
@@ -65,14 +65,14 @@ char *cut_within(hd_str text, int columns) {
     return cut;
 }
 
-/* Whether the space at a position is within a figure: "7.5 MiB". */
+/* Whether the space at a position is inside a figure: "7.5 MiB". */
 static bool is_in_figure(const char *line, size_t space) {
     const char *unit = line + space + 1;
     if (!space || !is_digit(line[space - 1])) return false;
     return *unit == 'B' || (*unit && strchr("KMGTPE", *unit) && !strncmp(unit + 1, "iB", 2));
 }
 
-/* Where a line goes on below: behind a punctuation mark in its second half, else at its last space; 0: nowhere. */
+/* The position of a line break: after a punctuation mark in the second half, else at the last space; 0: none. */
 static size_t break_within(const char *line, int columns) {
     size_t end = behind_characters(line, columns), space = 0, mark = 0;
     for (size_t i = 1; i <= end; i++) {
@@ -90,7 +90,7 @@ void put_wrapped(FILE *out, const char *line, int columns) {
         size_t n = break_within(line, room);
         if (n) {
             display(out, "%.*s", (int)n, line);
-        } else { /* a word that has no room gives way in its middle */
+        } else { /* a word that is too long is cut in its middle */
             char *word;
             n = strspn(line, " "), n += strcspn(line + n, " ");
             word = cut_within((hd_str){ line, n }, room);
@@ -119,7 +119,7 @@ void put_bar(FILE *out, const screen *s, uint64_t part, uint64_t whole, int colu
     }
 }
 
-/* Whether the shell would find the program that a command begins with. */
+/* Whether the shell finds the program of a command. */
 static bool is_there(const char *program) {
     size_t n = strcspn(program, " ");
     const char *path = getenv("PATH");
@@ -139,12 +139,12 @@ FILE *pager_open(const screen *s) {
     if (!program) program = getenv("PAGER");
     if (!program) program = "less";
     if (!strcmp(program, "cat") || !is_there(program)) return NULL;
-    setenv("LESS", "FRX", 0); /* ends at once where one page is enough; keeps colours, and the screen */
+    setenv("LESS", "FRX", 0); /* less exits at once if one page is enough, and keeps colours and the screen */
     setenv("LV", "-c", 0);
     return popen(program, "w");
 }
 
-/* A word as the shell takes it. */
+/* Prints a word, quoted for the shell. */
 static void put_word(FILE *out, const char *word) {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./:=@%,";
     if (*word && !word[strspn(word, plain)]) {
@@ -161,7 +161,7 @@ static void put_option(FILE *out, const char *name, const char *value) {
     if (value) fprintf(out, " --%s ", name), put_word(out, value);
 }
 
-/* Options that the next command needs to read the file, and to see the heaps and frames that this one did. */
+/* Prints the options that the next command needs to read the file, and to select the same heaps and frames. */
 static void put_options_again(FILE *out, const arguments *a, const char *name) {
     bool to_diff = !strcmp(name, "diff");
     put_option(out, "format", a->input.format);
@@ -175,7 +175,7 @@ static void put_options_again(FILE *out, const arguments *a, const char *name) {
     for (int i = 0; i < a->naming.binary_count; i++) put_option(out, "binary", a->naming.binaries[i]);
 }
 
-/* The name of a file is no option: ./ stands before one that looks like it. */
+/* Prints a word. A file name that begins with "-" gets "./" in front. */
 static void put_next_word(FILE *out, const arguments *a, const char *word) {
     putc(' ', out);
     for (int i = 0; i < a->input.file_count; i++)
@@ -191,7 +191,7 @@ void put_next(FILE *out, const screen *s, const arguments *a, const char *purpos
     FILE *f;
     if (!s->terminal) return;
     for (int i = 0; i < a->input.file_count; i++)
-        if (!strcmp(a->input.files[i], "-")) return; /* standard input is not there again */
+        if (!strcmp(a->input.files[i], "-")) return; /* standard input cannot be read again */
     f = needed(open_memstream(&text, &size));
     va_start(words, purpose);
     name = va_arg(words, const char *);

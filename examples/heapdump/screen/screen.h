@@ -1,4 +1,4 @@
-/* What listings are printed on, and what all commands print on it. */
+/* Screens, and listings that all commands use. */
 #ifndef HEAPDUMP_SCREEN_H
 #define HEAPDUMP_SCREEN_H
 
@@ -6,7 +6,7 @@
 #include "answer.h"
 #include "terminal.h"
 
-/* csv.c: writes as a table what is JSON of an answer, whole. */
+/* csv.c: writes the whole JSON of an answer as a table. */
 void csv_write(const char *json, FILE *out);
 
 /* scoped.c */
@@ -25,9 +25,9 @@ bool has_bounds(const hd_heap *heap);
 hd_tree_options tree_options(const arguments *a);
 
 /* heap_order.c */
-/* What a heap holds in all. */
+/* The totals of a heap. */
 typedef struct totals {
-    uint64_t bytes, blocks, error; /* error: the standard one of the bytes */
+    uint64_t bytes, blocks, error; /* error: standard error of the bytes */
     uint32_t rows;
 } totals;
 int compare_texts(const char *x, const char *y);
@@ -43,7 +43,7 @@ const hd_heap **sorted_heaps(const hd_heap *heaps, size_t count, const bool *mar
 totals totals_of(const hd_heap *heap);
 bool has_unknown_error(const hd_heap *heap);
 
-/* The rest of the face. */
+/* The rest of this floor's interface. */
 #include "figures.h"
 #include "frames.h"
 #include "recursion.h"
