@@ -178,11 +178,11 @@ static recording_found find_recording(const arguments *a, const char *what) {
 
 static void tell_none(const char *what, const recording_found *f) {
     if (f->crowded)
-        display(stderr, "heapdump: %s: no recording of this user found; %u socket%s with the name of one took no "
+        display(stderr, "heapdump: %s: no recording of this user answers; %u socket%s refused the "
                 "connection (is the recording stopped?)\n", what, f->crowded, plural(f->crowded));
     else
-        display(stderr, "heapdump: %s: no recording of this user writes it, or has it; one that writes at its end is "
-                "found by its PID\n", what);
+        display(stderr, "heapdump: %s: expected a running recording of this user (a compressed recording is named by "
+                "its PID)\n", what);
 }
 
 /* Receives a reply, and a descriptor if one comes with it. */

@@ -34,7 +34,7 @@ void put_smaller(FILE *out, const arguments *a, const screen *s, const char *wha
 void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds, size_t earlier) {
     char text[96];
     put_style(out, s, FAINT);
-    snprintf(text, sizeof text, "hidden: %zu frame%s of allocators and of what starts a program (--frames all)",
+    snprintf(text, sizeof text, "hidden: %zu frame%s of allocators and startup code (--frames all)",
              hidden, plural(hidden));
     if (hidden) put_wrapped(out, text, s->columns);
     snprintf(text, sizeof text, "not shown: %zu heap%s of other kinds (--kind peak, total or temporary)", other_kinds,

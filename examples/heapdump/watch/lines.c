@@ -1,4 +1,4 @@
-/* heapdump watch --json: a line for scripts at each look. */
+/* heapdump watch --json: a line for scripts at each tick. */
 
 #include "watched.h"
 
@@ -96,7 +96,6 @@ static bool json_tick(watch *w) {
     return !hd_json_finish(&j) && !fflush(stdout);
 }
 
-/* A line per tick, until nobody lives or nobody reads. */
 int watch_lines(watch *w) {
     for (;;) {
         uint32_t ticks = w->ticks;

@@ -1,4 +1,4 @@
-/* heapdump watch: the table on a terminal, by ncurses, which is not asked for anything before. */
+/* heapdump watch: the table on a terminal, by ncurses, which no other file uses. */
 
 #define HEAPDUMP_TEXT_C          /* ncurses has a printw; names pass through short_name */
 #include "watch.h"
@@ -11,22 +11,22 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-enum { HEAD = 5, LEAST_ROWS = 6, LEAST_COLUMNS = 40 }; /* head: lines above the sites */
+enum { HEAD = 5, LEAST_ROWS = 6, LEAST_COLUMNS = 40 }; /* HEAD: lines above the sites */
 
 typedef struct view {
     watch *w;
-    uint32_t top;                /* the first site that is shown */
+    uint32_t top;                /* number of the first visible site */
     bool helps, over;
-    char said[256];              /* in the last line, until the next key */
-    char typed[128];             /* a filter, while it is typed */
+    char said[256];              /* message in the last line, until the next key */
+    char typed[128];             /* a filter while it is typed */
     size_t typed_size;
     bool types;
-    int talk;                    /* standard error, while the screen is ours; -1: it is elsewhere */
+    int talk;                    /* a file that replaces standard error while the screen is used; -1: none */
     off_t heard;
 } view;
 
 static bool is_on;
-static int error_before = -1;    /* standard error, while the screen has it */
+static int error_before = -1;    /* the former standard error while the screen is used */
 static volatile sig_atomic_t ends;
 
 void watch_screen_end(void) {
@@ -39,7 +39,7 @@ static void on_end(int number) { ends = number; }
 
 /* Figures. -------------------------------------------------------------------------------------- */
 
-/* Bytes in eight columns, "+123.4 M": of so many of these a column has no room for more. */
+/* Bytes in eight columns: "+123.4 M". */
 static void figure_text(char text[32], double bytes, bool sign) {
     static const char units[] = " kMGTPE";
     double size = fabs(bytes);
@@ -55,7 +55,7 @@ static void put_figure(int width, double bytes, bool sign) {
     printw("%*s ", width, text);
 }
 
-/* A site in at most so many columns, as other screens show frames. */
+/* Prints a site in at most `columns` columns, shortened like other frames. */
 static void put_text(const char *text, int columns) {
     hd_str name = hd_cstr(text);
     char *frame, *shown;
@@ -66,7 +66,7 @@ static void put_text(const char *text, int columns) {
     free(frame), free(shown);
 }
 
-/* A line, from its left end, cut off at its right one. */
+/* Prints a line from the left edge, cut off at the right edge. */
 __attribute__((format(__printf__, 2, 3))) static void put_line(int row, const char *format, ...) {
     char text[512];
     va_list args;
@@ -84,14 +84,14 @@ __attribute__((format(__printf__, 2, 3))) static void put_line(int row, const ch
 /* The table. ------------------------------------------------------------------------------------ */
 
 static void put_process(const view *v, const watch_state *s) {
-    static const char *const words[] = { "", " ENDED", " not to be seen from here", " NOT RECORDED ANY MORE" };
+    static const char *const words[] = { "", " ENDED", " not visible from here", " NOT RECORDED ANY MORE" };
     const watch_table *t = watch_table_of(v->w);
     char others[64] = "";
     if (s->others)
         snprintf(others, sizeof others, ", %u more process%s, %u alive (Tab)", s->others, s->others == 1 ? "" : "es",
                  s->others_alive);
     attron(A_BOLD);
-    put_line(0, "%s (%llu)%s%s%s%s", *s->name ? s->name : "nobody records yet", (unsigned long long)s->pid, 
+    put_line(0, "%s (%llu)%s%s%s%s", *s->name ? s->name : "no process records yet", (unsigned long long)s->pid, 
              words[s->is], t->frozen ? "  FROZEN" : "", t->changes ? "  CHANGES" : "", others);
     attroff(A_BOLD);
 }
@@ -115,7 +115,7 @@ static void put_sums(const view *v, const watch_state *s) {
     put_line(2, "allocates %s/s, %s of it temporary  RSS %s  %s/min", rate, temporary, rss, rss_growth);
 }
 
-/* "1.2M", "123k": seven of them with their words fit into 80 columns. */
+/* "1.2M", "123k": short, so that seven parts with their names fit into 80 columns. */
 static void short_bytes_text(char text[32], uint64_t bytes) {
     static const char units[] = "kMGTPE";
     double size = (double)bytes / 1024;
@@ -124,7 +124,7 @@ static void short_bytes_text(char text[32], uint64_t bytes) {
     snprintf(text, 32, size > 0 && size < 9.95 ? "%.1f%c" : "%.0f%c", size, units[u]);
 }
 
-/* Parts of nothing are left out. */
+/* Prints the parts of the RSS. Parts of 0 bytes are omitted. */
 static void put_resident(const view *v, const watch_state *s) {
     static const char *const words[RESIDENT_PARTS] = { "live", "alloc", "stacks", "files", "mmap", "recorder", "?" };
     char text[256] = "", size[32];
@@ -138,7 +138,7 @@ static void put_resident(const view *v, const watch_state *s) {
         short_bytes_text(size, part[i]);
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %s", n ? "  " : "", words[i], size);
     }
-    if (s->unread) put_line(3, "where resident bytes go could not be read: %s", s->unread);
+    if (s->unread) put_line(3, "cannot read the parts of the RSS: %s", s->unread);
     else put_line(3, "%s", text);
 }
 
@@ -190,23 +190,23 @@ static void put_foot(const view *v, const watch_state *s) {
 
 static void put_help(void) {
     static const char *const lines[] = {
-        "s S       sort by the next column, or the one before; or at once:",
+        "s S       sort by the next or previous column; or directly by:",
         "          l live, b blocks, g growth, a allocation rate, t temporaries, n name",
-        "/         show only sites whose name matches a regular expression; empty: all",
-        "space f   freeze what is shown, and go on",
-        "d         show what changed since it was frozen last, and back",
-        "w         write a snapshot of what is live: heapdump tree reads it",
+        "/         show only sites that match a regular expression; empty: all",
+        "space f   freeze the table, or continue",
+        "d         show changes since the last freeze, or current figures",
+        "w         write a snapshot of the live heap, for heapdump tree",
         "Tab       the next process of the recording",
         "arrows    scroll, also PgUp, PgDn, Home and End",
-        "q         quit; the recording goes on, and watch can come back",
+        "q         quit; the recording goes on, and watch can start again",
         "",
-        "live      bytes that were allocated and not freed;  k M G: times 1024",
-        "growth    of them, a minute, over the last minute at most;  \xc2\xb1 its standard error",
-        "alloc/s   bytes allocated a second;  temp: of these, freed before the thread",
+        "live      bytes allocated and not freed;  k M G: times 1024",
+        "growth    of live bytes per minute, over the last minute;  \xc2\xb1 its standard error",
+        "alloc/s   bytes allocated per second;  temp: share freed before the thread",
         "          allocated again",
         "site      the innermost function that does not allocate for others",
-        "RSS       resident bytes; of them, below: live blocks, the allocator's own,",
-        "          stacks, mapped files, other maps, the recorder, ? unexplained",
+        "RSS       resident bytes, with their parts: live blocks, the allocator's own,",
+        "          stacks, mapped files, other mappings, the recorder, ? unexplained",
         "",
         "any key goes back"
     };
@@ -313,7 +313,7 @@ static void key_pressed(view *v, int key) {
     }
 }
 
-/* What others say. ------------------------------------------------------------------------------ */
+/* Messages on standard error. -------------------------------------------------------------------- */
 
 static void talk_begin(view *v) {
     v->talk = -1;
@@ -323,7 +323,7 @@ static void talk_begin(view *v) {
     if (v->talk >= 0 && error_before >= 0) dup2(v->talk, STDERR_FILENO);
 }
 
-/* The last line that was said since. */
+/* Shows the last line that was written to standard error. */
 static void talk_hear(view *v) {
     char text[240];
     off_t end = v->talk < 0 ? 0 : lseek(v->talk, 0, SEEK_END);
@@ -356,7 +356,7 @@ static bool screen_begin(void) {
     if (!getenv("ESCDELAY")) set_escdelay(50);
     terminal_screen = terminal && *terminal ? newterm(NULL, stdout, stdin) : NULL;
     if (!terminal_screen) {
-        display(stderr, "heapdump: no screen on a terminal of type '%s'; --json needs none\n",
+        display(stderr, "heapdump: cannot open a screen on a terminal of type '%s'; --json needs none\n",
                 terminal ? terminal : "");
         return false;
     }
@@ -370,8 +370,8 @@ static bool screen_begin(void) {
     return true;
 }
 
-/* Signals come while we wait alone: what one of them interrupts is the waiting. A terminal that was closed is ready
-   all the time, so that none would come. */
+/* Blocks signals except during the wait for input, so that they interrupt only this wait. A closed terminal is always
+   ready, so the wait would never block and no signal would arrive: it is checked separately. */
 static void hold(sigset_t *before) {
     static const int held[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH };
     struct sigaction end = { .sa_handler = on_end };

@@ -1,4 +1,4 @@
-/* heapdump watch: sites from tick to tick. Rates, growth with its error, what is shown and in which order. */
+/* heapdump watch: sites from tick to tick. Rates, growth with its standard error, filter and order. */
 
 #include "watch.h"
 
@@ -17,7 +17,7 @@ static bool is_hidden(const watch_table *t, const char *name) {
     return *t->filter && regexec(&t->regex, name, 0, NULL, 0);
 }
 
-/* A site that comes later had nothing before: its row begins with zeroes. */
+/* A new site had no blocks before, so its row begins with zeros. */
 watch_row *watch_row_of(watch_table *t, hd_str name) {
     char text[WATCH_NAME + 1];
     watch_row key = { .name = text }, **found, *row;
@@ -97,8 +97,8 @@ void watch_end(watch_table *t, uint64_t now_us) {
 
 static double no_less(double x) { return x > 0 ? x : 0; }
 
-/* The variance of what changed. Blocks that were live at both moments do not count: what came was allocated in
-   between and is live, what went was live and freed in between, and either is known only by its bounds. */
+/* The variance of the change. Blocks that were live at both times do not count. New blocks were allocated in between
+   and are live; gone blocks were live before and freed in between. Only upper bounds are known for both. */
 static double change_variance(const watch_mark *then, const watch_amount *now) {
     double came = no_less(now->total_variance - then->total_variance);
     double went = no_less(came - (now->live_variance - then->live_variance));
@@ -162,7 +162,7 @@ static void row_hold(const watch_table *t, watch_row *row) {
     row->frozen = row->now;
 }
 
-/* Of what is frozen already only what it shows, with or without changes, would be another: it stays. */
+/* A table that is frozen already stays as it is. */
 void watch_freeze(watch_table *t, bool frozen) {
     if (frozen && !t->frozen) {
         for (uint32_t i = 0; i < t->count; i++) row_hold(t, t->rows[i]);
@@ -181,9 +181,9 @@ void watch_changes(watch_table *t, bool changes) {
     t->changes = changes;
 }
 
-/* What is shown. -------------------------------------------------------------------------------- */
+/* Shown rows. ----------------------------------------------------------------------------------- */
 
-/* A row with what it is sorted by. */
+/* A row with its sort key. */
 typedef struct ranked { watch_row *row; double by; } ranked;
 
 static int compare_ranked(const void *a, const void *b) {

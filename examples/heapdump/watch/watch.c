@@ -1,4 +1,4 @@
-/* heapdump watch: looks at the region of a recording again and again, and tells of one of its processes. */
+/* heapdump watch: reads the region of a recording repeatedly, and shows one of its processes. */
 
 #include "watched.h"
 
@@ -47,7 +47,7 @@ static void known_make(watch *w, known *k, hd_str frame) {
     if (i) k->site = needed(strndup(path[i - 1].len ? path[i - 1].data : "", path[i - 1].len));
 }
 
-/* Each is named once; code that a program makes while it runs may get its name later. */
+/* Frames are named once. Generated code may get its name later. */
 static known *known_of(watch *w, hd_str frame) {
     char text[WATCH_NAME + 1];
     known key = { .frame = text }, **found, *k;
@@ -69,7 +69,8 @@ static watch_row *row_named(watch *w, const char *name, watch_row **row) {
     return *row;
 }
 
-/* The site of a call stack: of its innermost function that does not work for others, or of the innermost. */
+/* The row for the site of a call stack: the innermost function that does not allocate for others, or else the
+   innermost function. */
 static watch_row *site_of(watch *w, const hd_axis *axis, uint32_t node) {
     known *first = NULL;
     for (; node; node = axis->parent[node]) {
@@ -80,7 +81,7 @@ static watch_row *site_of(watch *w, const hd_axis *axis, uint32_t node) {
     return first ? row_named(w, first->first, &first->first_row) : watch_row_of(&w->table, hd_cstr("[unknown]"));
 }
 
-/* Looking. -------------------------------------------------------------------------------------- */
+/* Reading. -------------------------------------------------------------------------------------- */
 
 static double double_of(hd_u128 n) { return ldexp((double)n.hi, 64) + (double)n.lo; }
 
@@ -110,7 +111,7 @@ static bool look_at(watch *w, const process *p, hd_heap_kind kind) {
     hd_axis axis = hd_profile_axis(profile, HD_AXIS_BACKTRACE);
     symbols_prepare(&w->r.names, axis);
     hd_rows cells = hd_profile_cells(profile);
-    rows = needed(calloc(axis.node_count, sizeof *rows)); /* a call stack has a cell for each type */
+    rows = needed(calloc(axis.node_count, sizeof *rows)); /* a call stack has a cell per type */
     for (uint32_t i = 0; i < cells.count; i++) {
         uint32_t node = cells.node[(size_t)i * cells.axis_count + HD_AXIS_BACKTRACE];
         if (!rows[node]) rows[node] = site_of(w, &axis, node);
@@ -135,7 +136,7 @@ static void look(watch *w) {
 
 /* The process. ---------------------------------------------------------------------------------- */
 
-/* Resident bytes as the system has them; HD_UNKNOWN: it does not tell. */
+/* The RSS of a process; HD_UNKNOWN: unknown. */
 static uint64_t rss_of(uint64_t pid) {
     char path[64], text[128];
     unsigned long long pages;
@@ -166,7 +167,7 @@ static void choose_process(watch *w, uint32_t at) {
     program_of(w->r.processes[at]->pid, w->program);
 }
 
-/* The one that was asked for, or of those that live the one that has most. */
+/* The requested process, or else the live process with the most memory. */
 static uint32_t first_process(const watch *w) {
     uint32_t best = HD_NONE;
     bool best_lives = false;
@@ -188,7 +189,7 @@ static void tell_time(char text[16]) {
     strftime(text, 16, "%H:%M:%S", localtime_r(&now, &tm));
 }
 
-/* What happened to it: it became another program, which is followed where that records, or ended. */
+/* Follows the process when it executes another program that is recorded too, and reports its end. */
 static void follow(watch *w) {
     const process *p = w->r.processes[w->at];
     char now[PATH_MAX], at[16];
@@ -222,10 +223,10 @@ void watch_next(watch *w) {
         w->next_us = 0;
         return;
     }
-    watch_tell(w, "there is no other process");
+    watch_tell(w, "no other process");
 }
 
-/* Where its resident bytes go: a hundredth of the time at most. The last reading stays. */
+/* Reads the parts of the RSS, for at most a hundredth of the time. In between, the last reading stays. */
 static void look_resident(watch *w, process *p) {
     watch_table *t = &w->table;
     if (!w->replaced && now_us() >= w->r.resident_next_us) resident_look_at(&w->r, p);
@@ -247,7 +248,7 @@ static void tick(watch *w) {
     }
     w->ticks++;
     w->took_us = now_us() - began;
-    /* a heap of many call stacks takes time to look at: no more than a fifth of it */
+    /* reading a heap with many call stacks takes time: at most a fifth of the interval */
     w->next_us = began + (uint64_t)w->every_ms * 1000;
     if (w->next_us < began + 5 * w->took_us) w->next_us = began + 5 * w->took_us;
 }
@@ -298,7 +299,7 @@ void watch_save(watch *w, char *said, size_t size) {
     hd_scalar *scalars;
     int status = BAD_INPUT;
     if (w->at == HD_NONE || !saved_name(w, r->processes[w->at], path)) {
-        snprintf(said, size, "there is nothing to save");
+        snprintf(said, size, "nothing to save");
         return;
     }
     t->moments++;
@@ -320,14 +321,14 @@ void watch_save(watch *w, char *said, size_t size) {
 /* The command. ---------------------------------------------------------------------------------- */
 
 static void on_cut_off(int number) {
-    static const char words[] = "heapdump: the file of --keep was cut off\n";
+    static const char words[] = "heapdump: the file of --keep was truncated\n";
     (void)number;
     watch_screen_end();
     if (write(STDERR_FILENO, words, sizeof words - 1)) {}
     _exit(BAD_INPUT);
 }
 
-/* A file of --keep, or the region of a recording, whose name changes while its file is written anew. */
+/* Opens the file of --keep, or the region of a running recording. Its name may change while the file is rewritten. */
 static bool watch_open(watch *w, const char *what) {
     int fd = open(what, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool found = fd >= 0 && region_from(&w->r.region, fd);
@@ -337,8 +338,8 @@ static bool watch_open(watch *w, const char *what) {
     if (!found && fd >= 0 && !(found = region_from(&w->r.region, fd))) close(fd);
     if (!found)
         display(stderr,
-                "heapdump: %s: no recording of this user writes it, or has it; one that writes at its end is found "
-                "by its PID\n",
+                "heapdump: %s: expected a running recording of this user, or a file of record --keep (a compressed "
+                "recording is named by its PID)\n",
                 what);
     signal(SIGBUS, on_cut_off);
     w->pid = access(what, F_OK) ? strtoull(what, NULL, 10) : 0;

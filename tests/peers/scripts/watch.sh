@@ -97,7 +97,7 @@ if need redis-server redis-tools; then
   press x
   gone "... any key closes it" 'any key goes back'
   press Tab
-  seen "there is no other process to switch to" 'there is no other process'
+  seen "there is no other process to switch to" 'no other process'
   press Down Down Up
   for size in '120 40' '60 12' '30 5' '80 24'; do
     terminal resize-window -t 0 -x ${size% *} -y ${size#* }
@@ -189,7 +189,7 @@ press clear Enter
 press "'$tool' watch --every 0.1 copy; echo status \$?" Enter
 seen "the file of --keep" '^app \([0-9]+\)'
 : > copy
-seen "... truncated: a message, and the terminal is given back" 'the file of --keep was cut off'
+seen "... truncated: a message, and the terminal is given back" 'the file of --keep was truncated'
 seen "... status 1" '^status 1'
 
 # Forged regions.
