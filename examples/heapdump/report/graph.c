@@ -1,5 +1,5 @@
-/* The objects of a page: those that retain most, those on a shortest way from a root to one of them, and references
-   between all these. */
+/* The objects of a page: the ones with the largest retained size, the objects on a shortest path from a root to them,
+   and references between all of these. */
 
 #include "report.h"
 
@@ -9,7 +9,7 @@ enum { NAME_BYTES = 120, REFERENCES_OF_ONE = 100, REFERENCES_OF_ALL = 4 };
 typedef struct shown {
     const objects *o;
     uint32_t *object, count;     /* dominators first */
-    uint32_t *number;            /* by object; HD_NONE: not on the page */
+    uint32_t *number;            /* number on the page, by object; HD_NONE: not on the page */
 } shown;
 
 static uint32_t *column(size_t count) {
@@ -18,7 +18,8 @@ static uint32_t *column(size_t count) {
     return c;
 }
 
-/* Objects that retain most, and what is between these and the roots: on the shortest way, and as dominator. */
+/* Selects the objects with the largest retained size, and the objects between them and the roots: on the shortest
+   path, and their dominators. */
 static void shown_find(shown *s, const objects *o, const ways *w, uint32_t most) {
     const hd_dominators *d = o->dominators;
     uint32_t *top, n;
@@ -46,7 +47,7 @@ static void shown_find(shown *s, const objects *o, const ways *w, uint32_t most)
 
 static void shown_free(shown *s) { free(s->object), free(s->number); }
 
-/* As much of a name as a page has room for: a string may be long. */
+/* The beginning of a name, since a string may be too long for a page. */
 static hd_str cut(hd_str name) {
     if (name.len <= NAME_BYTES) return name;
     name.len = NAME_BYTES;
@@ -54,7 +55,7 @@ static hd_str cut(hd_str name) {
     return name;
 }
 
-/* What a reference is called: the number of a name, or else its place as a negative number. HD_NONE: the object is
+/* The label of a reference: the number of its name, or else its index as a negative number. HD_NONE: the object is
    the key of an ephemeron. */
 static int64_t called(report *r, const objects *o, uint32_t object, uint32_t reference) {
     hd_str field;
@@ -101,7 +102,7 @@ static void put_objects(report *r, const shown *s, const uint32_t *place_of_clas
     free(c);
 }
 
-/* A root as its file tells it. */
+/* The name of a root in its file. */
 static uint32_t root_name(report *r, const hd_graph *graph, uint32_t number) {
     hd_root root = hd_graph_root(graph, number);
     uint32_t name;
@@ -135,7 +136,7 @@ static void put_ways(report *r, const shown *s, const ways *w) {
     free(c);
 }
 
-/* References between objects of the page, and how many there are in all. */
+/* Writes the references between objects of the page, and the number of all references. */
 static int put_references(report *r, const shown *s) {
     size_t most = (size_t)s->count * REFERENCES_OF_ALL, n = 0;
     uint32_t *c = column(s->count), *to = column(most);
@@ -169,7 +170,7 @@ static int put_references(report *r, const shown *s) {
     return DONE;
 }
 
-/* Classes, most retained first; place_of_class is by number of the class. */
+/* Writes the classes, largest retained size first. place_of_class gets the place of each class, by its number. */
 static int put_classes(report *r, const objects *o, uint32_t *place_of_class) {
     class_list list;
     if (class_list_open(o, &list)) return BAD_INPUT;
@@ -210,7 +211,7 @@ static int put_changes(report *r, const objects *o, const hd_graph *before) {
     return DONE;
 }
 
-/* Those without records, which come last, are no objects of the file. */
+/* The number of live objects in the file. Objects without records, which come last, do not count. */
 static uint64_t live_objects(const hd_dominators *d, const hd_graph_summary *summary) {
     uint64_t n = d->reached;
     for (uint32_t i = (uint32_t)summary->objects; i < d->count; i++) n -= d->below[i] != 0;

@@ -1,4 +1,4 @@
-/* The page of objects: what is alive, and who holds it. */
+/* The page of objects: live objects and their holders. */
 
 function graphPage(data, names) {
   const g = data.graph,
@@ -25,7 +25,7 @@ function graphPage(data, names) {
   const below = (node) => ({ above: node, level: node.level + 1 });
   const objectNode = (i, node) => ({ i, class: g.class[i], width: g.retained[i], ...below(node) });
 
-  /** Objects, the largest first; of one object that itself. */
+  /** Objects, the largest first; or a single object. */
   function listNode(list, node) {
     if (list.length === 1) return objectNode(list[0], node);
     const width = list.reduce((sum, i) => sum + g.retained[i], 0);
@@ -33,7 +33,7 @@ function graphPage(data, names) {
     return { list, class: alike ? g.class[list[0]] : MIXED, width, ...below(node) };
   }
 
-  /** What a list is zoomed into: objects that are large enough one by one, then up to a hundred lists of the others. */
+  /** The parts of a zoomed list: large objects one by one, then up to a hundred lists of the others. */
   function partsOf(node, least) {
     const large = node.list.findIndex((i) => g.retained[i] < least),
       small = large < 0 ? [] : node.list.slice(large),
@@ -55,7 +55,7 @@ function graphPage(data, names) {
       else if (small.has(g.class[i])) small.get(g.class[i]).push(i);
       else small.set(g.class[i], [i]);
     }
-    const tiny = []; /* whose class is too small to be drawn by itself */
+    const tiny = []; /* objects of classes that are too small to be drawn */
     for (const list of small.values()) {
       const kid = listNode(list, node);
       if (kid.width >= least / 6) kids.push(kid);
@@ -71,7 +71,7 @@ function graphPage(data, names) {
   const root = { width: whole, level: 0 };
   const labelOf = (node) => {
     if (node.rest) return "objects that are not on this page";
-    if (node === root) return "all that is alive";
+    if (node === root) return "all live objects";
     if (node.list) return `${countText(node.list.length)} \u00d7 ${className(node.class)}`;
     return className(node.class) + (g.name[node.i] ? ` ${names[g.name[node.i]]}` : "");
   };
@@ -86,7 +86,7 @@ function graphPage(data, names) {
     map.style.height = "";
     const width = Math.max(300, map.clientWidth),
       height = map.clientHeight;
-    map.style.height = `${height + 2}px`; /* on paper, too, with its border */
+    map.style.height = `${height + 2}px`; /* includes the border, also on paper */
     const least = state.zoom.width / Math.min((width * height) / SMALLEST, MOST_CELLS);
     const laid = d3.hierarchy(state.zoom, (node) =>
       node.level - state.zoom.level < LEVELS ? childrenIn(node, least) : [],
@@ -154,7 +154,7 @@ function graphPage(data, names) {
       ? ""
       : found
         ? `${countText(found)} of ${countText(count)} objects`
-        : "nothing found";
+        : "no match";
   }
 
   // Tables.
@@ -179,7 +179,7 @@ function graphPage(data, names) {
         ? [
             {
               title: "Change",
-              about: "in bytes of all objects, alive or not",
+              about: "in bytes of all objects, with garbage",
               value: (r) => changeOf(r)[3] - changeOf(r)[2],
               text: (r) => signed(changeOf(r)[3] - changeOf(r)[2], bytesText),
               cell: changeCell((r) => changeOf(r)[3] - changeOf(r)[2]),
@@ -194,7 +194,7 @@ function graphPage(data, names) {
         : []),
       {
         title: "Retained",
-        about: "what would go if all objects of the class did",
+        about: "memory that would be freed without any object of the class",
         value: (r) => r[2],
         text: (r) => (r[3] ? "" : "> ") + bytesText(r[2]),
       },
@@ -248,7 +248,7 @@ function graphPage(data, names) {
       { title: "Itself", value: (i) => g.size[i], text: (i) => bytesText(g.size[i]) },
       {
         title: "Below",
-        about: "objects that would go with it",
+        about: "objects that would be freed with it",
         value: (i) => g.below[i],
         text: (i) => countText(g.below[i] - 1),
       },
@@ -265,7 +265,7 @@ function graphPage(data, names) {
   function showObjects() {
     const one = state.class,
       any = one === null;
-    $("objects-title").textContent = any ? "Objects that retain most" : `Objects of class ${className(one)}`;
+    $("objects-title").textContent = any ? "Objects with the largest retained size" : `Objects of class ${className(one)}`;
     if (!any)
       $("objects-title").append(
         " ",
@@ -291,7 +291,7 @@ function graphPage(data, names) {
   const callText = (by) => (by > 0 ? names[by] : by < 0 ? `[${-1 - by}]` : "");
   const starts = new Uint32Array(count + 1);
   for (let i = 0; i < count; i++) starts[i + 1] = starts[i] + g.references[i];
-  let heldBy = null; /* made when first asked for: [object, reference] by object */
+  let heldBy = null; /* made on first use: [object, reference] by object */
   function holdersOf(object) {
     if (!heldBy) {
       heldBy = Array.from({ length: count }, () => []);
@@ -364,7 +364,7 @@ function graphPage(data, names) {
           `${bytesText(g.size[i])} itself, retains ${bytesText(g.retained[i])} ` +
           `(${shareText(g.retained[i], whole)}) in ${countText(g.below[i])} objects`,
       ),
-      element("h3", "Why it is alive: a shortest way from a root"),
+      element("h3", "Why it is alive: a shortest path from a GC root"),
       way,
       lists,
     );
@@ -401,7 +401,7 @@ function graphPage(data, names) {
     `${countText(g.live_objects)} live objects, ${bytesText(whole)}; ` +
     `${countText(g.objects)} in all, ${bytesText(g.bytes)}; ${countText(g.roots)} root${g.roots === 1 ? "" : "s"}` +
     (count < g.live_objects
-      ? `; the ${countText(count)} that retain most, or hold these, are on this page (--entries)`
+      ? `; the ${countText(count)} with the largest retained size, and their holders, are on this page (--entries)`
       : "");
   state.zoom = root;
   draw();

@@ -1,23 +1,23 @@
-/* The heaps of a page. Of each what its file told, cell by cell, so that the page can look at it along every axis, by
-   what is selected on the others, bottom-up, and beside any other heap of the page. */
+/* The heaps of a page. Each has the cells of its file, so that the page can show it along every axis, filtered by the
+   other axes, bottom-up, and compared with any other heap of the page. */
 
 #include "report.h"
 
-/* Axes and rows of a profile, and which nodes of them the page has. */
+/* Axes and rows of a profile, and their nodes on the page. */
 typedef struct table {
     hd_axis axis[HD_MAX_AXES];
     uint32_t axis_count;
     hd_rows rows;
-    uint64_t *held[HD_MAX_AXES]; /* by node, with what is below it */
-    uint32_t *number[HD_MAX_AXES]; /* by node, on the page; HD_NONE: it goes to <other> of the one above */
-    uint32_t *other[HD_MAX_AXES]; /* by node, that of its <other>; HD_NONE: none */
+    uint64_t *held[HD_MAX_AXES]; /* bytes by node, with its descendants */
+    uint32_t *number[HD_MAX_AXES]; /* number on the page by node; HD_NONE: the node is part of its parent's <other> */
+    uint32_t *other[HD_MAX_AXES]; /* number of the node's <other>; HD_NONE: none */
     uint32_t *parent[HD_MAX_AXES], *name[HD_MAX_AXES]; /* by number */
     uint32_t numbers[HD_MAX_AXES];
-    uint32_t *node;              /* by row of the page, numbers */
+    uint32_t *node;              /* numbers of nodes, by row of the page */
     hd_amount *amount;
     uint32_t count;
-    uint64_t least;              /* a node that is left out holds no more */
-    uint32_t equal;              /* how many that hold as much are not left out */
+    uint64_t least;              /* omitted nodes hold at most this many bytes */
+    uint32_t equal;              /* number of kept nodes with exactly these bytes */
 } table;
 
 static uint64_t sum(uint64_t x, uint64_t y) { return x + y < x ? UINT64_MAX : x + y; }
@@ -30,7 +30,7 @@ static void table_open(table *t, const hd_profile *profile) {
         hd_axis axis = t->axis[k] = hd_profile_axis(profile, k);
         uint32_t **columns[] = { &t->number[k], &t->other[k], &t->parent[k], &t->name[k] };
         t->held[k] = array(axis.node_count, sizeof *t->held[k]);
-        for (int i = 0; i < 4; i++) /* of the page, an <other> for each at worst */
+        for (int i = 0; i < 4; i++) /* at worst, each node of the page has an <other> */
             *columns[i] = array((size_t)axis.node_count * (i < 2 ? 1 : 2), sizeof **columns[i]);
         for (uint32_t i = 0; i < t->rows.count; i++) {
             uint64_t *held = &t->held[k][t->rows.node[(size_t)i * t->axis_count + k]];
@@ -60,7 +60,7 @@ static uint32_t node_count(const hd_profile *profile) {
     return n;
 }
 
-/* What a node may hold and is left out, so that the others are no more than `most`. */
+/* Finds the largest bytes of omitted nodes, so that at most `most` nodes are kept. */
 static void find_least(table *t, uint32_t most) {
     uint64_t *all;
     size_t n = 0;
@@ -79,7 +79,7 @@ static void find_least(table *t, uint32_t most) {
     free(all);
 }
 
-/* Numbers the nodes that are not left out. One above such a node holds as much, and comes before it. */
+/* Numbers the kept nodes. The parent of a kept node holds at least as much and comes first, so it is kept too. */
 static void number_nodes(report *r, table *t) {
     uint32_t equal = t->equal;
     for (uint32_t k = 0; k < t->axis_count; k++) {
@@ -102,7 +102,7 @@ static uint32_t numbered(const table *t) {
     return n;
 }
 
-/* Where on the page a row of this node goes. */
+/* The number on the page for a row of this node. */
 static uint32_t place_of(report *r, table *t, uint32_t k, uint32_t node) {
     uint32_t above = node;
     while (t->number[k][above] == HD_NONE) above = t->axis[k].parent[above];
@@ -115,7 +115,7 @@ static uint32_t place_of(report *r, table *t, uint32_t k, uint32_t node) {
     return t->other[k][above];
 }
 
-/* Rows in order, by the numbers of their nodes. */
+/* Orders rows by the numbers of their nodes. */
 static int by_node(const void *a, const void *b, void *of) {
     const table *t = of;
     const uint32_t *x = t->node + (size_t) * (const uint32_t *)a * t->axis_count;
@@ -132,7 +132,7 @@ static void add_amount(hd_amount *to, const hd_amount *from) {
     to->variance.hi += from->variance.hi + (to->variance.lo < from->variance.lo);
 }
 
-/* Rows of the page: those of one place are one. */
+/* Makes the rows of the page: rows with equal numbers become one. */
 static void place_rows(report *r, table *t) {
     uint32_t n = t->axis_count, *order = array(t->rows.count, sizeof *order), *node;
     hd_amount *amount = array(t->rows.count, sizeof *amount);
@@ -157,7 +157,7 @@ static void place_rows(report *r, table *t) {
     t->node = node, t->amount = amount;
 }
 
-/* Nodes of frames that are hidden where they are on their stacks. */
+/* Writes the nodes of frames that are hidden at their place of the stack. */
 static void put_hidden(report *r, const table *t) {
     hidden_frames frames;
     hidden_frames_find(&frames, t->axis[HD_AXIS_BACKTRACE], &t->rows);
@@ -205,12 +205,12 @@ static void put_rows(report *r, const table *t) {
     free(node), free(size);
 }
 
-/* Of a profile at most so many nodes, those that hold most, and some more rows. */
+/* Writes the `most` largest nodes of a profile, and their rows, of which there may be more. */
 static void put_table(report *r, const hd_profile *profile, uint32_t most) {
     table t;
     uint32_t kept;
     table_open(&t, profile);
-    do { /* few nodes may still have many rows, of each with each */
+    do { /* few nodes may have many rows: one per combination */
         find_least(&t, most);
         number_nodes(r, &t);
         kept = numbered(&t);
@@ -226,7 +226,7 @@ static void put_table(report *r, const hd_profile *profile, uint32_t most) {
     table_close(&t);
 }
 
-/* Of a heap that lists its largest entries, each axis by itself: they do not say more. */
+/* Writes a condensed heap, each axis separately, since it has no cells for combinations. */
 static int put_tables(report *r, const hd_heap *heap, uint32_t most) {
     int status = DONE;
     json_array(&r->json, "tables");
@@ -246,7 +246,7 @@ static int put_tables(report *r, const hd_heap *heap, uint32_t most) {
     return status;
 }
 
-/* Which heaps are shown, of many. -------------------------------------------------------------- */
+/* Selection of heaps. ---------------------------------------------------------------------------- */
 
 enum { MOST_SHOWN = 200 };
 
@@ -261,8 +261,8 @@ static int by_number(const void *a, const void *b) {
     return compare_numbers(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* How many entries of each shown heap so that all of them are no more than the budget: what small ones do not need
-   the larger ones have. */
+/* The number of entries per shown heap, so that all together are within the budget. Larger heaps get the entries that
+   smaller ones do not need. */
 static uint32_t share_of(const chosen *files, int count, bool *const *shown, uint32_t budget) {
     size_t n = 0, all = 0;
     uint32_t *need, left = budget, share = budget;
@@ -282,7 +282,7 @@ static uint32_t share_of(const chosen *files, int count, bool *const *shown, uin
     return share > 16 ? share : 16;
 }
 
-/* The first and the last of each process, and of the others each so many-th. */
+/* Selects the first and the last dump of each process, and dumps between them at equal distances. */
 static void mark_shown(const chosen *c, int count, bool *shown) {
     size_t every = 1;
     bool *first = array(c->count, 1);
@@ -293,7 +293,7 @@ static void mark_shown(const chosen *c, int count, bool *shown) {
     free(first);
 }
 
-/* The most that an entry of a merged heap may hold besides. */
+/* The most bytes that an entry of a merged heap may hold in addition. */
 static uint64_t most_open(const hd_breakdown *b) {
     uint64_t most = 0;
     for (uint32_t i = 0; i < b->entries.count; i++)

@@ -1,4 +1,4 @@
-/* The page of heaps: what allocated the memory. */
+/* The page of heaps: the call stacks that allocated the memory. */
 
 function profilePage(data, names) {
   const ROW = 18,
@@ -11,7 +11,7 @@ function profilePage(data, names) {
     short = new Map(data.short.map(([i, name]) => [i, visible(name)]));
   const sizeText = data.counted ? countText : bytesText;
   const other = names.indexOf("<other>");
-  for (const heap of heaps) if (!heap.tables?.length) heap.tables = null; /* totals alone are on the page */
+  for (const heap of heaps) if (!heap.tables?.length) heap.tables = null; /* only totals are on the page */
   const view = $("stacks");
   const state = {
     heap: null,
@@ -34,7 +34,7 @@ function profilePage(data, names) {
   const tableOf = (heap, axis) => heap?.tables?.find((t) => t.axes.some((a) => a.name === axis));
   const axisIn = (table, axis) => (table ? table.axes.findIndex((a) => a.name === axis) : -1);
 
-  /** Puts an axis of a table into a tree; returns the tree's node for each of the axis. */
+  /** Puts an axis of a table into a tree. Returns the tree's node for each node of the axis. */
   function place(tree, table, axis) {
     const { parent, names: name, hidden } = table.axes[axisIn(table, axis)];
     const gone = new Set(axis === "backtrace" && !state.all ? hidden : []);
@@ -57,7 +57,7 @@ function profilePage(data, names) {
     return to;
   }
 
-  /** Which rows of a table are below what is looked at alone; null: all. */
+  /** The rows of a table below the selected part; null: all. */
   function rowsOf(table, only) {
     const k = only ? axisIn(table, only.axis) : -1;
     if (k < 0) return null;
@@ -72,7 +72,7 @@ function profilePage(data, names) {
     return table.node[k].map((node) => inside[to[node]]);
   }
 
-  /** One heap along an axis, or two: sizes now and then, of nodes themselves and with all below them. */
+  /** One heap along an axis, or two compared heaps: own and cumulative sizes of the nodes, now and before. */
   function makeTree() {
     const t = { parent: [-1], name: [0], at: new Map(), estimated: false };
     const placed = [state.heap, state.then].map((heap) => {
@@ -124,8 +124,8 @@ function profilePage(data, names) {
     variance: tree.variance[i],
   });
 
-  /** Bottom-up: what has one name at one place of its path. items: nodes with bytes of their own, and beside each
-      where above it this is. */
+  /** Bottom-up: nodes with the same name at the same place of their inverted path. items: nodes with own bytes, each
+      with the ancestor that is at this place. */
   function bottomUp(name, items) {
     const node = { name, items, width: 0, now: 0, then: 0, self: 0, variance: 0 };
     for (let k = 0; k < items.length; k += 2) {
@@ -151,7 +151,7 @@ function profilePage(data, names) {
 
   const below = (node) => ({ above: node, level: node.level + 1 });
 
-  /** Kids that are too narrow to be drawn, as one. */
+  /** One node for all children that are too narrow to be drawn. */
   function narrow(kids, parent) {
     const node = { narrow: kids, width: 0, now: 0, then: 0, self: 0, variance: 0, ...below(parent) };
     for (const kid of kids) {
@@ -161,14 +161,15 @@ function profilePage(data, names) {
     return node;
   }
 
-  /** What is as wide as `least`, and one for all that is not. Zoomed into, that is up to a hundred of its kind. */
+  /** The children that are at least `least` wide, and one node for all others. Zoomed into, that node has up to a
+      hundred children of this kind. */
   function childrenIn(node, least) {
     if (node.narrow && node !== state.zoom) return [];
     const parent = node.narrow ? node.above : node;
     const all = node.narrow ?? (parent.items ? (parent.kids ??= callersOf(parent)) : tree.children(parent.i));
     const list = [];
-    let n = 0; /* all are in order, the widest first */
-    parent.made ??= new Map(); /* what is zoomed into stays one node, however often it is drawn */
+    let n = 0; /* children are sorted, the widest first */
+    parent.made ??= new Map(); /* a zoomed node stays the same object when it is drawn again */
     for (const kid of all) {
       const width = parent.items ? kid.width : tree.width[kid];
       if (width < least || width <= 0) break;
@@ -222,7 +223,7 @@ function profilePage(data, names) {
       const c = change(node);
       text.push(
         `${signed(c.by, unit())}: ${unit()(node.then)} before, ${unit()(node.now)} after` +
-          (c.noise ? ", which sampling may have made up" : ""),
+          (c.noise ? ", which sampling may explain" : ""),
       );
     } else {
       text.push(`${unit()(node.now)}, ${shareText(node.now, whole.now)}`);
@@ -235,7 +236,7 @@ function profilePage(data, names) {
 
   function dress(cell, node) {
     const name = nameOf(node.data),
-      label = about(node.data) + (node.deeper ? " \u2013 zoom in for what is below" : ""),
+      label = about(node.data) + (node.deeper ? " \u2013 zoom in for more" : ""),
       width = node.x1 - node.x0;
     cell.textContent = width < 12 ? "" : width < 7 * name.length ? (short.get(node.data.name) ?? name) : name;
     cell.title = label;
@@ -260,7 +261,7 @@ function profilePage(data, names) {
     let levels = 2 * LEVELS,
       laid;
     do {
-      levels /= 2; /* fewer where there are too many cells to draw */
+      levels /= 2; /* fewer levels if there are too many cells to draw */
       laid = d3.hierarchy(zoom, (node) => (node.level - zoom.level < levels ? childrenIn(node, least) : []));
     } while (laid.descendants().length > MOST_CELLS && levels > 1);
     laid.each((node) => {
@@ -300,7 +301,7 @@ function profilePage(data, names) {
     $("detail").textContent = about(zoom);
   }
 
-  /** What is searched for, in the view and in all. */
+  /** Marks the matches of the search, and prints their sum in the view and in all. */
   function mark() {
     const cells = view.children;
     view.classList.toggle("searching", !!hits);
@@ -318,12 +319,12 @@ function profilePage(data, names) {
       covered[i] = covered[tree.parent[i]] || hits[tree.name[i]];
       if (covered[i] && !covered[tree.parent[i]]) sum += tree.width[i];
     }
-    $("hits").textContent = sum ? `${unit()(sum)}, ${shareText(sum, tree.width[0])}` : "nothing found";
+    $("hits").textContent = sum ? `${unit()(sum)}, ${shareText(sum, tree.width[0])}` : "no match";
   }
 
-  // Names, wherever they stand.
+  // Totals of names.
 
-  /** Of each name what it holds, counted once where it is on a path several times, and itself. */
+  /** The total of each name, which counts once per path, and its own bytes. */
   function sitesOf() {
     const sites = new Map(),
       times = new Uint32Array(names.length),
@@ -343,7 +344,7 @@ function profilePage(data, names) {
         }
         path.push(child), next.push(0);
       } else {
-        times[tree.name[i]]--; /* the root's does not count: it has no name */
+        times[tree.name[i]]--; /* the root does not count: it has no name */
         path.pop(), next.pop();
       }
     }
@@ -385,7 +386,7 @@ function profilePage(data, names) {
           { title: "After", value: (s) => s.now, text: (s) => unit()(s.now) },
         ]
       : [
-          { title: "Total", about: "with what it called", value: (s) => s.now, text: (s) => unit()(s.now) },
+          { title: "Total", about: "with callees", value: (s) => s.now, text: (s) => unit()(s.now) },
           {
             title: "Share",
             value: (s) => s.now,
@@ -399,8 +400,8 @@ function profilePage(data, names) {
             title: "Itself",
             about:
               tableOf(state.heap, state.axis) && state.heap.condensed
-                ? "or what the dump does not list below it"
-                : "without what it called",
+                ? "or callees that the dump does not list"
+                : "without callees",
             value: (s) => s.self,
             text: (s) => unit()(s.self),
           },
@@ -429,7 +430,7 @@ function profilePage(data, names) {
     table.filter(isFound());
   }
 
-  // What is chosen.
+  // Selection.
 
   const sideText = (heap) =>
     [
@@ -484,16 +485,16 @@ function profilePage(data, names) {
     if (groups.get(groupOf(heap)).length > 1) text.unshift(dumpText(heap));
     if (heap.condensed) text.push("the dump lists only its largest entries");
     if (heap.more)
-      text.push(`a sum of heaps that list different entries: what is shown may hold up to ${sizeText(heap.more)} more (heapdump tree tells each)`);
+      text.push(`a sum of heaps that list different entries: shown entries may hold up to ${sizeText(heap.more)} more (heapdump tree shows the bound of each)`);
     if (table?.kept < table?.of)
       text.push(
-        `of ${countText(table.of)} entries the ${countText(table.kept)} that hold most are on this page, ` +
-          `the rest, of ${sizeText(table.least)} at most, is <other> (--entries)`,
+        `of ${countText(table.of)} entries the ${countText(table.kept)} with most bytes are on this page, ` +
+          `the rest, at most ${sizeText(table.least)} each, is <other> (--entries)`,
       );
     const then = tableOf(state.then, state.axis);
-    if (then?.kept < then?.of) text.push(`of the other heap those of ${sizeText(then.least)} or more`);
+    if (then?.kept < then?.of) text.push(`the other heap has entries of ${sizeText(then.least)} or more`);
     if (state.then && (heap.condensed || state.then.condensed))
-      text.push("what one of them does not list counts there to what called it");
+      text.push("entries that one heap does not list count there for their callers");
     if (state.then) text.push("red grew, blue shrank" + (tree.estimated ? ", striped may be by chance" : ""));
     $("told").textContent = text.join("; ");
   }
@@ -505,7 +506,7 @@ function profilePage(data, names) {
     select.value = chosen;
   }
 
-  /** Choices that depend on the heap. */
+  /** Offers the choices that depend on the heap. */
   function offer() {
     const axes = new Set();
     for (const heap of [state.heap, state.then])
@@ -521,8 +522,8 @@ function profilePage(data, names) {
       ? [
           ["bytes", "size after"],
           ["then", "size before"],
-          ["grown", "what grew"],
-          ["shrunk", "what shrank"],
+          ["grown", "growth"],
+          ["shrunk", "decrease"],
         ]
       : [["bytes", data.counted ? "amount" : "bytes"]];
     if (!state.then && !data.counted && !state.heap.tables.some((t) => t.blocks.includes(-1)))
@@ -643,13 +644,13 @@ function profilePage(data, names) {
     };
     slider.oninput = () => nearest(+slider.value);
     function nearest(i) {
-      /* the one there, or beside it, whose entries are on the page */
+      /* this dump, or the nearest one with entries on the page */
       for (let k = 0; k < dumps.length; k++)
         for (const d of [dumps[i - k], dumps[i + k]]) if (d?.tables) return choose({ heap: d });
     }
   }
 
-  // What is pressed.
+  // Keys and buttons.
 
   const toggle = (id, key, field, also) => {
     $(id).onclick = keys[key] = () => {
@@ -675,7 +676,7 @@ function profilePage(data, names) {
     rebuild();
   };
   function by(axis) {
-    /* of what is zoomed into, that part alone */
+    /* the zoomed part only */
     const path = namesTo(state.zoom);
     const table = tableOf(state.heap, state.axis);
     if (path.length && !state.invert && axisIn(table, axis) >= 0) state.only = { axis: state.axis, path };
@@ -710,7 +711,7 @@ function profilePage(data, names) {
     }, 100);
   });
 
-  // At first: the largest of the last heaps, of what is live if that is told, beside that of the other file.
+  // Initial view: the largest of the last heaps, live if possible, compared with the other file's heap.
 
   $("profile").hidden = false;
   const lasts = [...groups.values()].map((list) => list.findLast((heap) => heap.tables)).filter(Boolean);

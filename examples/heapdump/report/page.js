@@ -1,6 +1,6 @@
-/* The page of `heapdump report`. Names come from dumps, and are never more than text: textContent and attributes,
-   nothing that is parsed. d3.hierarchy lays cells out, d3.select puts them on the page. What both pages use is here;
-   heaps.js and graph.js, which page.sh puts behind it, are the pages. */
+/* The page of `heapdump report`. Names come from dumps and are never parsed: they go to textContent and attributes.
+   d3.hierarchy lays cells out, and d3.select puts them on the page. This file has the common part; page.sh appends
+   heaps.js, pages.js and graph.js, which are the views. */
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -15,7 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (data.pages?.length) pagesPage(data, names);
 });
 
-/** What would turn the text around it round, or is no sign at all, is a question mark, as in the terminal. */
+/** Replaces invisible characters and direction marks by question marks, as on the terminal. */
 const visible = (name) => name.replace(/[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?");
 
 const $ = (id) => document.getElementById(id);
@@ -26,7 +26,7 @@ function element(tag, text, properties) {
   return Object.assign(e, properties);
 }
 
-/** As the tool prints sizes. */
+/** Sizes as the tool prints them. */
 function bytesText(n) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let u = 0;
@@ -40,14 +40,14 @@ const countText = (n) => Math.round(n).toLocaleString("en");
 const signed = (n, text) => (n > 0 ? "+" : n < 0 ? "\u2212" : "") + text(Math.abs(n));
 const shareText = (part, whole) => (whole ? ((100 * part) / whole).toFixed(1) : "0.0") + " %";
 
-/** A hue that a name always has. */
+/** The constant hue of a name. */
 function hueOf(name) {
   let h = 2166136261;
   for (let i = 0; i < name.length; i++) h = Math.imul(h ^ name.charCodeAt(i), 16777619);
   return (h >>> 8) % 360;
 }
 
-/** What is looked for, as a function of a name; null: nothing is. A regular expression stands between slashes. */
+/** The search text as a function of a name; null: no search. A regular expression is written between slashes. */
 function matcher(text) {
   const pattern = /^\/(.+)\/$/.exec(text);
   if (!text) return null;
@@ -56,20 +56,21 @@ function matcher(text) {
       const regex = new RegExp(pattern[1], "i");
       return (name) => regex.test(name);
     } catch {
-      /* not one yet: taken as it stands */
+      /* not a regular expression yet: search the text itself */
     }
   }
   const plain = new RegExp(text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), "i");
   return (name) => plain.test(name);
 }
 
-/** Which names match, a byte for each. */
+/** A byte per name: whether it matches. */
 function matching(names, text) {
   const fits = matcher(text);
   return fits && Uint8Array.from(names, (name) => (fits(name) ? 1 : 0));
 }
 
-/** Children in compressed rows, largest first: of[first[i]] .. of[first[i + 1] - 1]. Those of no parent: `roots`. */
+/** Children in compressed rows, largest first: of[first[i]] .. of[first[i + 1] - 1]. Nodes without a parent are in
+    `roots`. */
 function childrenOf(parent, size) {
   const n = parent.length,
     first = new Uint32Array(n + 2);
@@ -82,7 +83,7 @@ function childrenOf(parent, size) {
   return (i) => of.subarray(first[i + 1], first[i + 2]);
 }
 
-/** Theme, help, and where keys go: keys.x is called for the key x, except where text is typed. */
+/** Theme, help, and keys: keys.x is called for the key x, except in text fields. */
 const keys = {};
 function frame() {
   const dark = () =>
@@ -104,7 +105,7 @@ function frame() {
   });
 }
 
-/** A search field: `/` goes there, Enter to the view, Escape ends it. */
+/** A search field: `/` selects it, Enter goes to the view, Escape ends the search. */
 function searchField(field, view, changed) {
   keys["/"] = () => {
     field.focus();
@@ -123,8 +124,8 @@ function searchField(field, view, changed) {
   });
 }
 
-/** Cells of a view: d3 nodes with x0, x1, y0, y1 in pixels, where the view is so wide; on paper it is less.
-    dress(cell, node) says the rest. */
+/** Draws the cells of a view: d3 nodes with x0, x1, y0, y1 in pixels for `whole` pixels of width; paper may be
+    narrower. dress(cell, node) sets everything else. */
 function drawCells(view, nodes, whole, dress) {
   d3.select(view)
     .selectAll("div")
@@ -145,7 +146,7 @@ function drawCells(view, nodes, whole, dress) {
     });
 }
 
-/** Moves a cursor over cells by arrow keys. `up` is the key towards the root. */
+/** Moves a cursor over cells by arrow keys. `up` is the key that leads to the root. */
 function cursorOf(view, { up, show, enter, out, whole }) {
   let cells = [],
     at = -1;
@@ -167,7 +168,7 @@ function cursorOf(view, { up, show, enter, out, whole }) {
       }
     },
     next(fits) {
-      /* the next cell that fits, from here on and around */
+      /* the next matching cell after this one, cyclically */
       for (let i = 1; i <= cells.length; i++)
         if (fits(cells[(at + i) % cells.length])) return cursor.put((at + i) % cells.length);
     },
@@ -215,7 +216,8 @@ function cursorOf(view, { up, show, enter, out, whole }) {
   return cursor;
 }
 
-/** A table that is sorted by its heads: columns { title, value(row), text(row), cell?(td, row), name? }. */
+/** A table that is sorted by clicks on its headers. columns: { title, value(row), text(row), cell?(td, row), name? }.
+    */
 function sortedTable(table, more, columns, sortBy) {
   const PAGE = 100;
   let all = [],
@@ -226,7 +228,7 @@ function sortedTable(table, more, columns, sortBy) {
   const head = table.createTHead(),
     body = table.createTBody();
   const add = (list) => {
-    /* rows behind those that are there */
+    /* appends the next rows */
     body.append(
       ...list.map((row) => {
         const tr = element("tr");
@@ -281,7 +283,7 @@ function sortedTable(table, more, columns, sortBy) {
       fits = which;
       draw();
       return rows.length;
-    } /* which of these rows, or all: null */,
+    } /* the rows to show; null: all */,
     columns(list, sorted) {
       columns = list;
       by = sorted;

@@ -1,4 +1,4 @@
-/* report --pages: how full the pages of a recording's processes are, as a map, and who keeps them. */
+/* report --pages: a map of the pages of a recording's processes, with their use, and the sites that keep them. */
 
 #include "report.h"
 
@@ -50,7 +50,7 @@ static void put_process(report *r, const paged *p) {
     hd_json_end(j);
 }
 
-/* Those of the processes that keep most. */
+/* Writes the processes that keep most pages. */
 int report_pages(report *r, const arguments *a) {
     region of = { .fd = -1 };
     int status = DONE;

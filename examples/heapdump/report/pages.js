@@ -1,4 +1,4 @@
-/* How full the pages are that hold live blocks, in order of addresses, and who keeps them. */
+/* The pages with live blocks in order of their addresses, their use, and the sites that keep them. */
 
 function pagesPage(data, names) {
   const COLUMNS = 128;
@@ -14,7 +14,7 @@ function pagesPage(data, names) {
   };
   const filled = (i) => tenthOf(shown.filled[i], shown.count[i] * shown.page_bytes);
 
-  /** A cell each, one beside the other as long as they are alike. */
+  /** Draws the pages. Adjacent cells with the same use are one rectangle. */
   function draw() {
     const n = shown.count.length,
       rows = Math.ceil(n / COLUMNS);
@@ -50,9 +50,9 @@ function pagesPage(data, names) {
     shown = process;
     const whole = shown.pages * shown.page_bytes;
     $("pages-told").textContent =
-      `${bytesText(shown.bytes)} live keep ${bytesText(whole)}: ${countText(shown.pages)} pages of ` +
+      `${bytesText(shown.bytes)} of live blocks keep ${bytesText(whole)}: ${countText(shown.pages)} pages of ` +
       `${bytesText(shown.page_bytes)}, ${shareText(shown.used, whole)} full` +
-      (shown.each > 1 ? `; ${countText(shown.each)} pages a cell` : "");
+      (shown.each > 1 ? `; ${countText(shown.each)} pages per cell` : "");
     $("pages-legend").replaceChildren(
       ...shown.tenths.map((pages, i) => {
         const li = element("li");
@@ -69,13 +69,13 @@ function pagesPage(data, names) {
   const of = (field) => (row) => row[field] * shown.page_bytes;
   table.columns(
     [
-      bytes("Keeps", "the pages that its blocks are on", of("pages")),
-      bytes("Alone", "of these, those that nobody else's are on", of("alone")),
-      bytes("Share", "its part of all pages", (row) => row.share),
-      bytes("Live", "its blocks' own bytes", (row) => row.bytes),
+      bytes("Keeps", "pages with its blocks", of("pages")),
+      bytes("Alone", "pages with no blocks of other sites", of("alone")),
+      bytes("Share", "its part of all pages, divided by bytes", (row) => row.share),
+      bytes("Live", "bytes of its blocks", (row) => row.bytes),
       {
         title: "Full",
-        about: "of the pages it keeps, what anybody's blocks use",
+        about: "part of its pages that any blocks use",
         value: (row) => row.used / row.pages,
         text: (row) => shareText(row.used, row.pages * shown.page_bytes),
       },

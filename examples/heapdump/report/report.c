@@ -1,12 +1,12 @@
-/* report: a page that shows what the files hold. build/report.html, which examples/heapdump/report/page.sh puts
-   together of a library that draws and of our page.html, page.css and *.js, is part of the program: nothing has to
-   be found, or installed, where it runs. It is empty where the library was not there when the tool was built. */
+/* report: an HTML page about the files. build/report.html is part of the program, so that nothing must be installed
+   where it runs. page.sh makes it from a drawing library, page.html, page.css and *.js. It is empty if the library
+   was missing when the tool was built. */
 
 #include "report.h"
 
 enum { REPORT_BUDGET = 100000, LONG = 60, SHORT = 40 };
 
-/* The page up to where the data go, as ld puts a file into a program. */
+/* The page up to its data; ld includes the file in the program. */
 extern const char report_page[] __asm__("_binary_report_html_start");
 extern const char report_page_end[] __asm__("_binary_report_html_end");
 
@@ -33,8 +33,7 @@ void report_sizes(report *r, const char *key, const uint64_t *values, size_t cou
     hd_json_end(&r->json), hd_json_newline(&r->json);
 }
 
-/* An output in front of another one, in which no name can end the element that the data are in. In JSON '<' stands
-   in strings alone. */
+/* Escapes '<', which JSON has only in strings, so that no name can end the HTML element with the data. */
 static hd_status write_escaped(void *user, const void *data, size_t size) {
     const hd_out *out = user;
     const char *p = data, *end = p + size;
@@ -49,7 +48,7 @@ static hd_status write_escaped(void *user, const void *data, size_t size) {
     return HD_OK;
 }
 
-/* All names, and shorter forms of long ones for where there is little room. */
+/* Writes all names, and shorter forms of long names. */
 static void put_names(report *r) {
     hd_axis names = hd_profile_axis(r->names, 0);
     json_array(&r->json, "names");
@@ -68,7 +67,7 @@ static void put_names(report *r) {
 
 typedef int put_fn(report *r, const arguments *a, void *user);
 
-/* The data: what `from` tells, the files, and all names that it uses. */
+/* Writes the data: the members of `from`, the files, and all used names. */
 static int put_data(report *r, const arguments *a, hd_out *out, put_fn *from, void *user) {
     hd_profile_desc one_axis = { .axis_count = 1 };
     int status;
@@ -92,7 +91,7 @@ static int put_page(const arguments *a, put_fn *from, void *user) {
     static const char end[] = "</script>\n";
     report r;
     output o;
-    bool failed;                 /* to write, which output_close tells */
+    bool failed;                 /* writing failed, which output_close reports */
     int status = output_open(&o, a->out.file);
     if (status) return status;
     failed = o.out.write(o.out.user, report_page, (size_t)(report_page_end - report_page)) != HD_OK;
@@ -110,7 +109,7 @@ static int put_heaps(report *r, const arguments *a, void *user) {
     return !status && a->watch.pages ? report_pages(r, a) : status;
 }
 
-/* The dumps are freed. */
+/* Writes a page of profiles, and frees the dumps. */
 static int heaps_page(const arguments *a, hd_dump *const *dumps) {
     chosen files[2];
     int n = 0, status = DONE;
@@ -136,7 +135,8 @@ static int put_graph(report *r, const arguments *a, void *user) {
     return report_graph(r, &page->o, page->before);
 }
 
-/* The dumps are freed. Of two files the second one is shown, and its classes beside those of the first. */
+/* Writes a page of snapshots, and frees the dumps. The second of two files is shown, with the classes of both.
+   */
 static int graphs_page(const arguments *a, hd_dump *const *dumps) {
     int last = a->input.file_count - 1;
     graph_page page = { .before = last ? hd_dump_graph(dumps[0]) : NULL };

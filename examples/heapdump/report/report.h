@@ -1,20 +1,20 @@
-/* What the page of `report` is told: data as JSON, which page.js reads. */
+/* The data of the page of `report`: JSON, which page.js reads. */
 #ifndef HEAPDUMP_REPORT_H
 #define HEAPDUMP_REPORT_H
 
 #include "../objects/objects.h"
 #include "../record/record.h"
 
-/* JSON in the making. Names are numbered, and written once, at the end. */
+/* JSON that is being written. Names are numbered, and written once at the end. */
 typedef struct report {
     hd_json json;
-    hd_profile *names;           /* one axis: the children of its root are names, their nodes the numbers */
-    uint32_t budget;             /* entries, or objects, on the page in all */
+    hd_profile *names;           /* one axis; children of its root are the names, and their nodes the numbers */
+    uint32_t budget;             /* number of all entries, or objects, on the page */
 } report;
 
-/* report.c. 0: no name. */
+/* report.c. The number of a name; 0: no name. */
 uint32_t report_name(report *r, hd_str name);
-/* A column, as a member of an object; HD_NONE, or HD_UNKNOWN, becomes -1. */
+/* Write a column as a member of an object; HD_NONE or HD_UNKNOWN becomes -1. */
 void report_column(report *r, const char *key, const uint32_t *values, size_t count);
 void report_sizes(report *r, const char *key, const uint64_t *values, size_t count);
 
