@@ -135,8 +135,8 @@ static int put_graph(report *r, const arguments *a, void *user) {
     return report_graph(r, &page->o, page->before);
 }
 
-/* Writes a page of snapshots, and frees the dumps. The second of two files is shown, with the classes of both.
-   */
+/* Writes a page of snapshots, and frees the dumps. It shows the second of two files,
+   with the classes of both. */
 static int graphs_page(const arguments *a, hd_dump *const *dumps) {
     int last = a->input.file_count - 1;
     graph_page page = { .before = last ? hd_dump_graph(dumps[0]) : NULL };
