@@ -93,8 +93,8 @@ static hd_status dhat_heap(dhat *d, hd_dump *dump, const hd_heap *heap, int byte
     return hd_dump_add_heap(dump, &made, err);
 }
 
-/* Adds the heaps of the file, all with the labels of `told`. */
-static hd_status dhat_heaps(dhat *d, hd_dump *dump, const hd_heap *told, const hd_options *options) {
+/* Adds the heaps of the file, all with the labels of `base`. */
+static hd_status dhat_heaps(dhat *d, hd_dump *dump, const hd_heap *base, const hd_options *options) {
     static const struct {
         int bytes, time;
         hd_heap_kind kind;
@@ -103,7 +103,7 @@ static hd_status dhat_heaps(dhat *d, hd_dump *dump, const hd_heap *told, const h
     char most[256];
     hd_status status = HD_OK;
     for (size_t i = 0; i < sizeof heaps / sizeof *heaps && !status; i++) {
-        hd_heap heap = *told;
+        hd_heap heap = *base;
         if (!d->lifetimes && heaps[i].bytes != TB) continue;
         heap.kind = heaps[i].kind;
         heap.time_us = dhat_time(d, heaps[i].time);
@@ -115,12 +115,12 @@ static hd_status dhat_heaps(dhat *d, hd_dump *dump, const hd_heap *told, const h
 }
 
 /* Adds a number of the process, or a text, under a name. */
-static hd_status dhat_scalar(dhat *d, hd_dump *dump, const hd_heap *told, const char *name, uint64_t value,
+static hd_status dhat_scalar(dhat *d, hd_dump *dump, const hd_heap *base, const char *name, uint64_t value,
                              const char *units, const char *text) {
     hd_scalar scalar;
     memset(&scalar, 0, sizeof scalar);
-    scalar.pid = told->pid;
-    scalar.process = told->process;
+    scalar.pid = base->pid;
+    scalar.process = base->process;
     scalar.name = name;
     scalar.units = units;
     scalar.value = value;
@@ -129,7 +129,7 @@ static hd_status dhat_scalar(dhat *d, hd_dump *dump, const hd_heap *told, const 
 }
 
 /* Adds the sum over all points of a number that cells cannot hold. */
-static hd_status dhat_sum(dhat *d, hd_dump *dump, const hd_heap *told, int number, const char *name,
+static hd_status dhat_sum(dhat *d, hd_dump *dump, const hd_heap *base, int number, const char *name,
                           const char *units) {
     uint64_t sum = 0;
     for (size_t i = 0; i < d->point_count; i++) {
@@ -146,18 +146,18 @@ static hd_status dhat_sum(dhat *d, hd_dump *dump, const hd_heap *told, int numbe
         snprintf(found.message, sizeof found.message, "the sum of all \"%s\" passes 2^64", dhat_point_keys[number]);
         return hd_report(d->json.lines.reporter, &found, d->json.lines.err);
     }
-    return dhat_scalar(d, dump, told, name, sum, units, NULL);
+    return dhat_scalar(d, dump, base, name, sum, units, NULL);
 }
 
-static hd_status dhat_scalars(dhat *d, hd_dump *dump, const hd_heap *told) {
+static hd_status dhat_scalars(dhat *d, hd_dump *dump, const hd_heap *base) {
     const char *time = dhat_text(d, TU), *unit = dhat_text(d, BSU);
     hd_status status = HD_OK;
-    if (d->text[CMD]) status = dhat_scalar(d, dump, told, "command", 0, NULL, dhat_text(d, CMD));
-    if (!status) status = dhat_scalar(d, dump, told, "time_end", d->number[TE], time, NULL);
-    if (d->lifetimes && !status) status = dhat_scalar(d, dump, told, "time_peak", d->number[TG], time, NULL);
-    if (d->lifetimes && !status) status = dhat_sum(d, dump, told, TL, "lifetimes", time);
-    if (d->accesses && !status) status = dhat_sum(d, dump, told, RB, "reads", unit ? unit : "bytes");
-    if (d->accesses && !status) status = dhat_sum(d, dump, told, WB, "writes", unit ? unit : "bytes");
+    if (d->text[CMD]) status = dhat_scalar(d, dump, base, "command", 0, NULL, dhat_text(d, CMD));
+    if (!status) status = dhat_scalar(d, dump, base, "time_end", d->number[TE], time, NULL);
+    if (d->lifetimes && !status) status = dhat_scalar(d, dump, base, "time_peak", d->number[TG], time, NULL);
+    if (d->lifetimes && !status) status = dhat_sum(d, dump, base, TL, "lifetimes", time);
+    if (d->accesses && !status) status = dhat_sum(d, dump, base, RB, "reads", unit ? unit : "bytes");
+    if (d->accesses && !status) status = dhat_sum(d, dump, base, WB, "writes", unit ? unit : "bytes");
     return status;
 }
 
@@ -166,17 +166,17 @@ static hd_status dhat_make(dhat *d, hd_dump *dump, const hd_options *options) {
     const char *mode = dhat_text(d, MODE), *unit = dhat_text(d, BSU);
     hd_label label = { "unit", unit };
     hd_status status;
-    hd_heap told;
-    memset(&told, 0, sizeof told);
-    told.pid = d->number[PID];
-    told.process = dhat_process(d, process, sizeof process);
-    told.allocator = mode && !strcmp(mode, "heap") ? "malloc" : mode;
+    hd_heap base;
+    memset(&base, 0, sizeof base);
+    base.pid = d->number[PID];
+    base.process = dhat_process(d, process, sizeof process);
+    base.allocator = mode && !strcmp(mode, "heap") ? "malloc" : mode;
     if (unit && strcmp(unit, "bytes")) {
-        told.labels = &label;
-        told.label_count = 1;
+        base.labels = &label;
+        base.label_count = 1;
     }
-    status = dhat_heaps(d, dump, &told, options);
-    return status ? status : dhat_scalars(d, dump, &told);
+    status = dhat_heaps(d, dump, &base, options);
+    return status ? status : dhat_scalars(d, dump, &base);
 }
 
 hd_status dhat_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {

@@ -115,21 +115,21 @@ static hd_str dhat_divide(hd_str name, hd_str *place, bool *is_object) {
 }
 
 /* Adds a frame of the table, under the name that heapdump gives to frames. */
-static bool dhat_name_frame(dhat *d, hd_str told) {
-    size_t skip = dhat_address(told), at, size;
+static bool dhat_name_frame(dhat *d, hd_str given) {
+    size_t skip = dhat_address(given), at, size;
     hd_str function, place;
     bool is_object;
     char *made;
     if (!dhat_grow(d, &d->table, d->table_count, 1, &d->table_room, sizeof *d->table)) return false;
-    function = dhat_divide((hd_str){ told.data + skip, told.len - skip }, &place, &is_object);
-    if (skip && function.len == 3 && !memcmp(function.data, "???", 3)) function = (hd_str){ told.data, skip - 2 };
+    function = dhat_divide((hd_str){ given.data + skip, given.len - skip }, &place, &is_object);
+    if (skip && function.len == 3 && !memcmp(function.data, "???", 3)) function = (hd_str){ given.data, skip - 2 };
     if (is_object) place = dhat_base(place);
     size = function.len + (place.len ? place.len + 3 : 0);
-    if (!dhat_keep(d, told, &at)) return false;
+    if (!dhat_keep(d, given, &at)) return false;
     made = d->names + at;        /* the name is made in place: it is never the longer one */
-    memmove(made, made + (function.data - told.data), function.len);
+    memmove(made, made + (function.data - given.data), function.len);
     if (place.len) {
-        memmove(made + function.len + 2, made + (place.data - told.data), place.len);
+        memmove(made + function.len + 2, made + (place.data - given.data), place.len);
         memcpy(made + function.len, is_object ? " [" : " (", 2);
         made[size - 1] = is_object ? ']' : ')';
     }

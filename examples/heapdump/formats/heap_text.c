@@ -117,12 +117,12 @@ static size_t heap_text_visible(const hd_lines *l, char *text, size_t most) {
 /* "%warn the clock was set back": passes on a message of the program that wrote the file. */
 static void heap_text_command(hd_lines *l) {
     const hd_options *options = &l->reporter->options;
-    hd_error told = hd_lines_error(l, HD_LIMIT, "");
+    hd_error warning = hd_lines_error(l, HD_LIMIT, "");
     char text[160];
     size_t n;
     n = heap_text_visible(l, text, sizeof text);
-    snprintf(told.message, sizeof told.message, "the file says: '%.*s'", (int)n, text);
-    if (options->warning) options->warning(options->warning_user, &told);
+    snprintf(warning.message, sizeof warning.message, "the file says: '%.*s'", (int)n, text);
+    if (options->warning) options->warning(options->warning_user, &warning);
 }
 
 /* Goes to the next line that is not a command. */

@@ -10,7 +10,7 @@
 
 typedef struct report_mib {
     uint64_t id, count, bytes;
-    bool told;                   /* its stack was found */
+    bool has_stack;              /* its stack was found */
 } report_mib;
 
 typedef struct memprof_report {
@@ -57,7 +57,7 @@ static hd_status report_add_mib(memprof_report *t, uint64_t id, uint64_t count, 
     m->id = id;
     m->count = count;
     m->bytes = whole * count + (part * count + 99) / 100;
-    m->told = false;
+    m->has_stack = false;
     return HD_OK;
 }
 
@@ -105,8 +105,8 @@ static hd_status report_end_stack(memprof_report *t) {
         status = hd_profile_node(t->profile, HD_AXIS_BACKTRACE, node, name, &node, t->lines.err);
     }
     for (report_mib *m = t->at; !status && m < t->mibs + t->mib_count && m->id == t->at->id; m++) {
-        if (!m->told) status = report_put(t, m, node);
-        m->told = true;
+        if (!m->has_stack) status = report_put(t, m, node);
+        m->has_stack = true;
     }
     t->at = NULL;
     return status;
@@ -206,7 +206,7 @@ static hd_status report_finish(memprof_report *t, hd_dump *dump) {
     hd_heap heap = HD_ZERO;
     hd_status status = report_end_stack(t);
     for (size_t i = 0; i < t->mib_count && !status; i++)
-        if (!t->mibs[i].told) status = report_put(t, &t->mibs[i], 0);
+        if (!t->mibs[i].has_stack) status = report_put(t, &t->mibs[i], 0);
     if (status) return status;
     heap.kind = HD_HEAP_TOTAL;
     heap.allocator = "malloc";

@@ -75,9 +75,9 @@ static hd_status yaml_stack(yaml_in *y, size_t *first, uint32_t *length) {
      HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY) | HD_MEMPROF_FIELD(HD_MEMPROF_ACCESS_HISTOGRAM))
 
 /* Warns, at the current event, about input that is not malformed. */
-static void yaml_tell(yaml_in *y, hd_status status, const char *format, ...)
+static void yaml_warn(yaml_in *y, hd_status status, const char *format, ...)
     __attribute__((format(__printf__, 3, 4)));
-static void yaml_tell(yaml_in *y, hd_status status, const char *format, ...) {
+static void yaml_warn(yaml_in *y, hd_status status, const char *format, ...) {
     const hd_options *o = &y->reporter->options;
     hd_error kept = y->found;
     va_list args;
@@ -102,8 +102,8 @@ static hd_status yaml_values(yaml_in *y, yaml_block *b) {
     while (!status && !(status = yaml_member(y, &m, &key)) && key < m.count) {
         status = yaml_number(y, UINT64_MAX, &b->value[key]);
         if (!status && !(WIDE_FIELDS >> key & 1) && b->value[key] > UINT32_MAX) {
-            if (!y->cut_told++)
-                yaml_tell(y, HD_OVERFLOW,
+            if (!y->cuts++)
+                yaml_warn(y, HD_OVERFLOW,
                           "%s of %llu needs more than 32 bits; like LLVM, keeps the low 32, %u, here and below",
                           hd_memprof_field_name(key), (unsigned long long)b->value[key], (unsigned)b->value[key]);
             b->value[key] &= UINT32_MAX;
@@ -124,7 +124,7 @@ static hd_status yaml_allocation(yaml_in *y) {
         status = key ? yaml_values(y, &b) : yaml_stack(y, &b.first, &b.length);
     if (!status) status = yaml_needs(y, &m, 3, "an allocation");
     if (status) return status;
-    if (!b.length) return yaml_tell(y, HD_UNSUPPORTED, "an allocation without frames is left out"), HD_OK;
+    if (!b.length) return yaml_warn(y, HD_UNSUPPORTED, "an allocation without frames is left out"), HD_OK;
     return yaml_push(y, &y->blocks, &b, sizeof b);
 }
 
@@ -163,7 +163,7 @@ static hd_status yaml_call(yaml_in *y) {
     if (status) return status;
     if (s.length && yaml_goes_on(y))
         return ((yaml_site *)y->sites.items)[y->sites.count - 1].length += s.length, HD_OK;
-    if (!s.length) return yaml_tell(y, HD_UNSUPPORTED, "a call site without frames is left out"), HD_OK;
+    if (!s.length) return yaml_warn(y, HD_UNSUPPORTED, "a call site without frames is left out"), HD_OK;
     return yaml_push(y, &y->sites, &s, sizeof s);
 }
 

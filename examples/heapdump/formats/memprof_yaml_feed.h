@@ -64,7 +64,7 @@ typedef struct yaml_in {
     hd_status failed;            /* an error other than malformed input, which err describes */
     hd_error *err, found;        /* found: the malformed piece */
     bool in_document;
-    uint64_t total, fed, told;   /* bytes of the input; of these taken; taken at the last event */
+    uint64_t total, fed, at_event; /* bytes of the input; of these taken; taken at the last event */
     uint64_t base;               /* bytes of a byte order mark */
     uint64_t characters, more;   /* fed characters; bytes beyond one for each */
     yaml_rows wide;              /* characters that may still be looked up */
@@ -78,7 +78,7 @@ typedef struct yaml_in {
     yaml_rows locations, blocks, sites, callees, places; /* of the current record */
     yaml_chunk *text;            /* its names */
     uint64_t records;
-    uint64_t cut_told;           /* numbers that were cut to 32 bits */
+    uint64_t cuts;               /* numbers that were cut to 32 bits */
 } yaml_in;
 
 /* Memory. ---------------------------------------------------------------------------------------- */
@@ -222,7 +222,7 @@ static bool yaml_is_odd(const uint8_t *p, size_t n) {
 
 /* Feeds up to the end of the current line. Bytes that may be invalid go in a call of their own, so that their
    position is known. Returns 0 if other bytes are already in this call. */
-static size_t yaml_feed_line(yaml_in *y, unsigned char *buffer, size_t capacity, bool *alone) {
+static size_t yaml_feed_line(yaml_in *y, unsigned char *buffer, size_t capacity, bool *is_first) {
     hd_window *w = y->window;
     size_t n = (size_t)(w->end - w->at);
     const uint8_t *stop;
@@ -230,11 +230,11 @@ static size_t yaml_feed_line(yaml_in *y, unsigned char *buffer, size_t capacity,
     stop = (const uint8_t *)memchr(w->at, '\n', n);
     if (stop) n = (size_t)(stop - w->at) + 1;
     if (yaml_is_odd(w->at, n)) {
-        if (!*alone) return 0;
+        if (!*is_first) return 0;
         yaml_note_wide(y, w->at, n);
     } else {
         y->characters += n;
-        *alone = false;
+        *is_first = false;
     }
     memcpy(buffer, w->at, n);
     w->at += n;
@@ -261,11 +261,11 @@ static int yaml_feed(void *user, unsigned char *buffer, size_t capacity, size_t 
     hd_window *w = y->window;
     size_t n, room = capacity;
     *read = 0;
-    if (!y->in_document && y->fed - y->told > BEFORE_MOST)
-        return yaml_too_much(y, y->told, y->event.end_mark.line + 1, "more than %d bytes before a document begins",
-                             BEFORE_MOST);
-    if (y->fed - y->told > SCALAR_MOST)
-        return yaml_too_much(y, y->told, y->event.end_mark.line + 1,
+    if (!y->in_document && y->fed - y->at_event > BEFORE_MOST)
+        return yaml_too_much(y, y->at_event, y->event.end_mark.line + 1,
+                             "more than %d bytes before a document begins", BEFORE_MOST);
+    if (y->fed - y->at_event > SCALAR_MOST)
+        return yaml_too_much(y, y->at_event, y->event.end_mark.line + 1,
                              "more than %d bytes without a key, a value or a bracket", SCALAR_MOST);
     y->call[0] = y->call[1];
     y->call[1].given = y->given, y->call[1].fed = y->fed, y->call[1].lines = y->lines;
@@ -276,9 +276,9 @@ static int yaml_feed(void *user, unsigned char *buffer, size_t capacity, size_t 
         n = y->in_line ? 0 : yaml_feed_quick(y, buffer + capacity - room, room);
         if (!n && !y->failed && !y->in_line && room < QUICK_MOST && room < capacity) break; /* no room */
         if (!n && !y->failed) {
-            bool alone = room == capacity;
-            n = yaml_feed_line(y, buffer + capacity - room, room, &alone);
-            if (!n || alone) {
+            bool is_first = room == capacity;
+            n = yaml_feed_line(y, buffer + capacity - room, room, &is_first);
+            if (!n || is_first) {
                 room -= n;
                 break;
             }

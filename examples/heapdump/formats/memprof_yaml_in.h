@@ -123,7 +123,7 @@ static hd_status yaml_next(yaml_in *y) {
         yaml_event_delete(&y->event);
         y->has_event = false;
     }
-    y->told = y->fed;
+    y->at_event = y->fed;
     if (!yaml_parser_parse(&y->parser, &y->event)) {
         if (y->failed) return y->ended = true, y->failed;
         if (y->parser.error == YAML_MEMORY_ERROR) return y->ended = true, yaml_no_memory(y, 0);

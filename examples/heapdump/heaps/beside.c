@@ -36,12 +36,12 @@ static hd_status add_rows(const hd_rows *rows, const kept_axes *k, bool entries,
     for (uint32_t r = 0; r < rows->count && !status; r++) {
         const uint32_t *from = rows->node + (size_t)r * rows->axis_count;
         uint32_t nodes[HD_MAX_AXES], n = 0;
-        bool is_beside = false;
+        bool is_dropped = false;
         for (uint32_t axis = 0; axis < rows->axis_count; axis++) {
             if (n < k->count && k->of[n] == axis) nodes[n] = k->map[n][from[axis]], n++;
-            else is_beside |= from[axis] != 0;
+            else is_dropped |= from[axis] != 0;
         }
-        if (!entries || !is_beside) status = hd_profile_add_amount(into, nodes, &rows->amount[r], err);
+        if (!entries || !is_dropped) status = hd_profile_add_amount(into, nodes, &rows->amount[r], err);
     }
     return status;
 }

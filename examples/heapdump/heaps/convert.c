@@ -44,7 +44,7 @@ static hd_status count_fact(void *count, const hd_fact *fact) {
 }
 
 /* The number of facts that only the file's own format can hold: mappings, comments, positions of functions. */
-static size_t facts_beside(const hd_dump *dump, const hd_format *to) {
+static size_t other_facts(const hd_dump *dump, const hd_format *to) {
     size_t count = 0;
     hd_error err;
     return hd_dump_format(dump) == to || hd_dump_facts(dump, count_fact, &count, &err) ? 0 : count;
@@ -57,14 +57,14 @@ typedef struct left_out {
     size_t scalars, facts;
 } left_out;
 
-static const char *tell_count(const char *between, const char *text, size_t count, const char *way) {
+static const char *print_count(const char *between, const char *text, size_t count, const char *way) {
     if (!count) return between;
     display(stderr, "%s%s (%zu%s)", between, text, count, way);
     return ", ";
 }
 
 /* Reports the losses in one line. */
-static void tell_lost(const char *to, const left_out *l) {
+static void warn_lost(const char *to, const left_out *l) {
     static const char *const words[] = {
         "types", "axes beyond the second", "cumulative sizes (unlisted bytes count to the frame above)",
         "numbers of blocks", "standard errors", "kinds of heaps", "labels of heaps", "times", "names of references",
@@ -75,12 +75,12 @@ static void tell_lost(const char *to, const left_out *l) {
     if (lost & HD_LACKS_TYPES) lost &= ~(uint32_t)HD_LACKS_AXES; /* types are the second axis */
     if (!lost && !l->kinds && !l->dumps && !l->scalars && !l->facts) return;
     display(stderr, "heapdump: left out by --to %s: ", to);
-    between = tell_count(between, "heaps of other kinds", l->kinds, "; --kind chooses");
-    between = tell_count(between, "heaps of earlier dumps", l->dumps, "; --dump chooses");
+    between = print_count(between, "heaps of other kinds", l->kinds, "; --kind chooses");
+    between = print_count(between, "heaps of earlier dumps", l->dumps, "; --dump chooses");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (lost >> i & 1) display(stderr, "%s%s", between, words[i]), between = ", ";
-    between = tell_count(between, "attributes of processes and allocators", l->scalars, "");
-    between = tell_count(between, "other facts about the file that info prints", l->facts, "");
+    between = print_count(between, "attributes of processes and allocators", l->scalars, "");
+    between = print_count(between, "other facts about the file that info prints", l->facts, "");
     fputc('\n', stderr);
 }
 
@@ -269,7 +269,7 @@ int write_condensed(const output_options *to, const cut_options *cut, const hd_c
     for (size_t i = 0; i < count; i++) l.lost |= holds(&condensed[i]);
     for (size_t i = 0; i < n; i++) l.lost |= heaps[i].profile ? holds(&heaps[i]) : 0;
     l.lost &= lacks | (lost_times ? HD_LACKS_TIMES : 0u);
-    if (!status) tell_lost(to->to ? to->to : "chrome", &l);
+    if (!status) warn_lost(to->to ? to->to : "chrome", &l);
     condensed_free(condensed, count);
     symbols_free(&names);
     free(heaps);
@@ -306,7 +306,7 @@ int check_to(const arguments *a) {
 
 /* Writes the chosen heaps, with the scalars of their dumps if the format holds scalars. */
 static int convert_chosen(const arguments *a, const chosen *c, const hd_places *places) {
-    size_t beside = scalars_beside(c->dump), count = hd_dump_scalar_count(c->dump);
+    size_t others = other_scalars(c->dump), count = hd_dump_scalar_count(c->dump);
     hd_scalar *scalars = needed(calloc(count + 1, sizeof *scalars));
     hd_chrome_dumps dumps = { .heaps = c->heaps, .heap_count = c->count, .scalars = scalars };
     int status;
@@ -319,8 +319,8 @@ static int convert_chosen(const arguments *a, const chosen *c, const hd_places *
             break;
         }
     }
-    status = write_condensed(&a->out, &a->cut, &dumps, places, dumps.scalar_count ? 0 : beside,
-                             facts_beside(c->dump, heaps_format(&a->out)));
+    status = write_condensed(&a->out, &a->cut, &dumps, places, dumps.scalar_count ? 0 : others,
+                             other_facts(c->dump, heaps_format(&a->out)));
     free(scalars);
     return status;
 }
@@ -346,6 +346,6 @@ int convert_heaps(const arguments *a) {
 /* Reports the parts of a graph that the format cannot hold. */
 void tell_lost_of_graph(const arguments *a, const hd_dump *dump, const hd_format *format) {
     if (hd_dump_format(dump) == format) return;
-    tell_lost(a->out.to, &(left_out){ .lost = has_names(hd_dump_graph(dump)) ? format->lacks & HD_LACKS_NAMES : 0,
-                                  .facts = facts_beside(dump, format) });
+    warn_lost(a->out.to, &(left_out){ .lost = has_names(hd_dump_graph(dump)) ? format->lacks & HD_LACKS_NAMES : 0,
+                                  .facts = other_facts(dump, format) });
 }

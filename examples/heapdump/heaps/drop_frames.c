@@ -224,10 +224,10 @@ static hd_status take_fact(void *user, const hd_fact *fact) {
 }
 
 /* Warns once. */
-static void tell_unused(const char *why) {
-    static bool told;
-    if (!told) display(stderr, "heapdump: warning: drop_frames of the profile %s: it hides nothing\n", why);
-    told = true;
+static void warn_unused(const char *why) {
+    static bool warned;
+    if (!warned) display(stderr, "heapdump: warning: drop_frames of the profile %s: it hides nothing\n", why);
+    warned = true;
 }
 
 /* Marks hidden nodes of the backtrace. Like pprof, never hides a frame above the first user frame. */
@@ -244,7 +244,7 @@ static bool *cut_nodes(const hd_axis *axis, machine *drop, machine *keep, size_t
         cut[i] |= matched && inside[axis->parent[i]];
         *dropped += cut[i];
     }
-    if (!left) memset(cut, 0, axis->node_count * sizeof *cut), *dropped = 0, tell_unused("takes too long to match");
+    if (!left) memset(cut, 0, axis->node_count * sizeof *cut), *dropped = 0, warn_unused("takes too long to match");
     free(inside);
     return cut;
 }
@@ -286,7 +286,7 @@ hd_status without_drop_frames(const hd_dump *dump, const hd_heap *heap, size_t *
     *out = NULL;
     any = !status && d.drop.len && machine_make(&drop, d.drop);
     keeps = any && d.keep.len && machine_make(&keep, d.keep);
-    if ((d.drop.len && !any) || (any && d.keep.len && !keeps)) tell_unused("is not supported");
+    if ((d.drop.len && !any) || (any && d.keep.len && !keeps)) warn_unused("is not supported");
     if (any && (!d.keep.len || keeps)) {
         hd_axis axis = hd_profile_axis(heap->profile, HD_AXIS_BACKTRACE);
         bool *cut = cut_nodes(&axis, &drop, keeps ? &keep : NULL, &dropped);

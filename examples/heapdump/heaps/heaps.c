@@ -82,17 +82,17 @@ static hd_status hide(const hd_heap *heap, size_t *hidden, hd_heap *result, hd_e
     return status;
 }
 
-static bool tells_once(const arguments *a, const chosen *c) {
+static bool folds_recursion(const arguments *a, const chosen *c) {
     return a->view.once && !a->view.json && !a->view.frames_all && !a->view.frames_hidden && !hd_dump_graph(c->dump);
 }
 
 /* Warns once that the view loses the bounds of merged heaps. */
-static void tell_unbounded(const char *file) {
-    static bool told;
-    if (!told)
+static void warn_unbounded(const char *file) {
+    static bool warned;
+    if (!warned)
         display(stderr, "heapdump: %s: this view loses the bounds of unlisted bytes in merged heaps; --frames all "
                 "without --keep, --drop, --root and --invert shows them\n", file);
-    told = true;
+    warned = true;
 }
 
 /* Hides allocators' frames and folds recursion. A merged heap would lose its bounds, so its recursion stays. */
@@ -113,7 +113,7 @@ static hd_status folded(const arguments *a, chosen *c, hd_heap *heap, bool *made
         if (!status && c->hidden != hidden) worked(heap, made, result);
         else if (!status) hd_heap_release(&result);
     }
-    if (status || !tells_once(a, c) || has_bounds(heap)) return status;
+    if (status || !folds_recursion(a, c) || has_bounds(heap)) return status;
     status = tell_recursion_once(heap, &result, &found, again, err);
     if (!status && found) worked(heap, made, result);
     return status;
@@ -147,10 +147,10 @@ static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, 
     }
     if (!status) status = folded(a, c, heap, made, again, err);
     if (!status && a->view.invert && !a->view.frames_hidden) {
-        status = inverted(a, c->file, tells_once(a, c), heap, &result, err);
+        status = inverted(a, c->file, folds_recursion(a, c), heap, &result, err);
         if (!status) worked(heap, made, result);
     }
-    if (!status && bounded && !has_bounds(heap)) tell_unbounded(c->file);
+    if (!status && bounded && !has_bounds(heap)) warn_unbounded(c->file);
     return status;
 }
 
@@ -189,7 +189,7 @@ static hd_status named(const arguments *a, chosen *c, hd_heap *heap, bool *made,
 }
 
 /* Warns about objects that are newer than the dump whose frames they name. */
-static void tell_newer(const char *file, symbols *names) {
+static void warn_newer(const char *file, symbols *names) {
     struct stat dump;
     if (stat(file, &dump)) return;
     for (size_t i = 0; i < names->count; i++) {
@@ -271,7 +271,7 @@ static int choose_heaps(const arguments *a, const heap_options *which, bool quie
     }
     if (!status && which->last_dump && !a->cut.all && !which->dump) keep_last(c);
     if (!status && !quiet && hd_dump_format(dump)->is & FORMAT_ADDRESSES)
-        tell_newer(file, a->naming.opened ? a->naming.opened : &c->names);
+        warn_newer(file, a->naming.opened ? a->naming.opened : &c->names);
     if (!status && !c->count) {
         display(stderr, "heapdump: %s (%s): no heap dump%s\n", file, hd_dump_format(dump)->name,
                 all ? " matches" : " in it");

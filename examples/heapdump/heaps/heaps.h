@@ -67,7 +67,7 @@ bool has_resident(const hd_dump *dump);
 bool is_resident(const hd_scalar *s);
 
 /* info.c: the number of scalars that do not repeat the size of a heap. */
-size_t scalars_beside(const hd_dump *dump);
+size_t other_scalars(const hd_dump *dump);
 
 /* beside.c: the heap with only its stacks, its types and the axis of --by; *made is false if the heap stays as it
    is. */

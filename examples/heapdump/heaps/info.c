@@ -42,7 +42,7 @@ static int by_dump(const void *a, const void *b) {
 }
 
 /* Whether the line of a heap already shows this value. Heaps are sorted; the first of equal ones counts. */
-static bool scalar_told(const hd_heap *const *heaps, size_t n, const hd_scalar *s) {
+static bool repeats_heap(const hd_heap *const *heaps, size_t n, const hd_scalar *s) {
     hd_heap key = { .pid = s->pid, .dump = s->dump, .allocator = s->allocator };
     const hd_heap *at = &key;
     size_t i;
@@ -57,12 +57,12 @@ static int by_dump_and_turn(const void *a, const void *b) {
     return order ? order : (x > y) - (x < y);
 }
 
-size_t scalars_beside(const hd_dump *dump) {
+size_t other_scalars(const hd_dump *dump) {
     size_t count = 0, n;
     const hd_heap **heaps =
         sorted_heaps(hd_dump_heap(dump, 0), hd_dump_heap_count(dump), NULL, by_dump_and_turn, &n);
     for (size_t i = 0; i < hd_dump_scalar_count(dump); i++)
-        count += !scalar_told(heaps, n, hd_dump_scalar(dump, i));
+        count += !repeats_heap(heaps, n, hd_dump_scalar(dump, i));
     free(heaps);
     return count;
 }
@@ -75,7 +75,7 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
     for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) {
         const hd_scalar *s = hd_dump_scalar(dump, i);
         if (!scalar_selected(a, s)) continue;
-        if (!a->cut.all && ((parts && is_resident(s)) || scalar_told(heaps, n, s))) continue;
+        if (!a->cut.all && ((parts && is_resident(s)) || repeats_heap(heaps, n, s))) continue;
         if (!scalar_shown(a, s)) {
             left++;
             continue;

@@ -8,7 +8,7 @@
 typedef struct located {
     const hd_places *places;
     symbols *names;
-    bool told;                   /* a binary of another build was reported */
+    bool reported;               /* a binary of another build was reported */
     char *text;                  /* of the last call */
 } located;
 
@@ -44,10 +44,10 @@ static symbols_object *object_at(located *l, const hd_mapping *m) {
     same = has_id(o, m->build_id, &known);
     if (o >= s->objects + s->given) return same ? o : NULL;
     if (same || !known) return o;
-    if (!l->told)
+    if (!l->reported)
         display(stderr, "heapdump: %s: its build id differs from the recorded program's, " HD_FMT
                         ": not used for names\n", o->path, HD_ARG(m->build_id));
-    l->told = true;
+    l->reported = true;
     return NULL;
 }
 

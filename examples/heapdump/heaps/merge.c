@@ -91,12 +91,12 @@ static int by_owner(const void *a, const void *b) {
 }
 
 /* The totals in a file, sorted. To be freed. */
-static const hd_heap **totals_told(const chosen *c, size_t *n) {
-    bool *told = needed(calloc(c->count + 1, sizeof *told));
+static const hd_heap **totals_of_file(const chosen *c, size_t *n) {
+    bool *is_total = needed(calloc(c->count + 1, sizeof *is_total));
     const hd_heap **sorted;
-    for (size_t i = 0; i < c->count; i++) told[i] = c->heaps[i].kind == HD_HEAP_TOTAL;
-    sorted = sorted_heaps(c->heaps, c->count, told, by_owner, n);
-    free(told);
+    for (size_t i = 0; i < c->count; i++) is_total[i] = c->heaps[i].kind == HD_HEAP_TOTAL;
+    sorted = sorted_heaps(c->heaps, c->count, is_total, by_owner, n);
+    free(is_total);
     return sorted;
 }
 
@@ -113,9 +113,9 @@ static bool omits_equal_total(const hd_format *format, const hd_heap *live) {
     return format->is & FORMAT_OMITS_TOTALS && !same_text(live->allocator, "jemalloc");
 }
 
-/* Adds a heap; `told` holds the totals of its file. A live heap without a total is also kept apart, because some
+/* Adds a heap; `known` holds the totals of its file. A live heap without a total is also kept apart, because some
    formats omit a total that equals the live heap. */
-static hd_status group_add(groups *m, const hd_format *format, const hd_heap **told, size_t told_count,
+static hd_status group_add(groups *m, const hd_format *format, const hd_heap **known, size_t known_count,
                            const hd_heap *heap, hd_error *err) {
     group *to = group_of(m, heap);
     hd_status status = add_plain(to->sum, heap, heap->kind, err);
@@ -123,7 +123,7 @@ static hd_status group_add(groups *m, const hd_format *format, const hd_heap **t
     to->count++;
     to->files += to->last != m->files;
     to->last = m->files;
-    if (heap->kind != HD_HEAP_LIVE || bsearch(&heap, told, told_count, sizeof *told, by_owner)) return HD_OK;
+    if (heap->kind != HD_HEAP_LIVE || bsearch(&heap, known, known_count, sizeof *known, by_owner)) return HD_OK;
     to->without += to->last_without != m->files;
     to->last_without = m->files;
     if (!omits_equal_total(format, heap)) return HD_OK;
@@ -178,20 +178,20 @@ static int merge_chosen(const arguments *a, const chosen *c, groups *m, int *bad
     size_t count;
     renamed_heap *renamed = merged_of(a, c, m, &count);
     int status = renamed ? DONE : BAD_INPUT;
-    size_t told_count;
-    const hd_heap **told = totals_told(c, &told_count);
+    size_t known_count;
+    const hd_heap **known = totals_of_file(c, &known_count);
     for (size_t i = 0; i < count && !status; i++) {
         const hd_heap *heap = &renamed[i].heap;
         const char *allocator = heap->allocator;
         hd_error err;
-        if (!group_add(m, hd_dump_format(c->dump), told, told_count, heap, &err)) continue;
+        if (!group_add(m, hd_dump_format(c->dump), known, known_count, heap, &err)) continue;
         display(stderr, "heapdump: %s: a heap%s%s is left out: %s\n", c->file, allocator ? " of " : "",
                 allocator ? allocator : "", err.message);
         *bad = BAD_INPUT;
         if (a->input.strict || err.status == HD_OUT_OF_MEMORY || err.status == HD_LIMIT) status = BAD_INPUT;
     }
     for (size_t i = 0; renamed && i < count; i++) renamed_heap_free(&renamed[i]);
-    free(renamed), free(told);
+    free(renamed), free(known);
     return status;
 }
 
@@ -223,7 +223,7 @@ static int merge_files(const arguments *a, hd_places *places, groups *m, int *ba
 }
 
 /* Reports the number of heaps in a sum. */
-static void tell_merged(const group *from, const hd_heap *heap) {
+static void print_merged(const group *from, const hd_heap *heap) {
     bool live = heap->kind == HD_HEAP_LIVE;
     display(stderr, "heapdump: %s%s%s: %zu heap%s merged", heap->allocator ? heap->allocator : "-", live ? "" : ", ",
             live ? "" : hd_heap_kind_name(heap->kind), from->count, from->count == 1 ? "" : "s");
@@ -252,7 +252,7 @@ static int finish_groups(groups *m, bool parts, hd_heap *heaps, size_t *count) {
         status = parts ? hd_merger_finish_parts(from->sum, heap, &n, &err) : hd_merger_finish(from->sum, heap, &err);
         if (status) break;
         *count += n;
-        tell_merged(from, heap);
+        print_merged(from, heap);
     }
     if (status) display(stderr, "heapdump: %s\n", err.message);
     return status ? BAD_INPUT : DONE;

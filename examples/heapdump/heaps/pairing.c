@@ -9,13 +9,13 @@ typedef struct label_names {
 } label_names;
 
 /* A label of a heap of one of two files. */
-typedef struct told_label {
+typedef struct file_label {
     hd_label label;
     int file;
-} told_label;
+} file_label;
 
 static int by_label(const void *a, const void *b) {
-    const told_label *x = a, *y = b;
+    const file_label *x = a, *y = b;
     int order = strcmp(x->label.name, y->label.name);
     if (!order) order = strcmp(x->label.value, y->label.value);
     return order ? order : x->file - y->file;
@@ -25,7 +25,7 @@ static int by_label(const void *a, const void *b) {
    one file, as times do. To be freed. */
 static label_names shared_labels(const chosen *const files[2], const bool *const in[2]) {
     label_names shared = { NULL, 0 };
-    told_label *list;
+    file_label *list;
     size_t n = 0;
     for (int f = 0; f < 2; f++)
         for (size_t i = 0; i < files[f]->count; i++) n += files[f]->heaps[i].label_count;
@@ -35,7 +35,7 @@ static label_names shared_labels(const chosen *const files[2], const bool *const
         for (size_t i = 0; i < files[f]->count; i++)
             for (size_t k = 0; in[f][i] && k < files[f]->heaps[i].label_count; k++)
                 if (strcmp(files[f]->heaps[i].labels[k].name, "profile"))
-                    list[n++] = (told_label){ files[f]->heaps[i].labels[k], f };
+                    list[n++] = (file_label){ files[f]->heaps[i].labels[k], f };
     qsort(list, n, sizeof *list, by_label);
     shared.name = needed(malloc((n + 1) * sizeof *shared.name));
     for (size_t i = 1; i < n; i++) {
@@ -82,7 +82,7 @@ static const char *process_of(const hd_heap *heap) {
    program with different names, for example. One line reports this. */
 static void pair_only_ones(const arguments *a, const chosen *x, const hd_heap **before, size_t nx, const chosen *y,
                            const hd_heap **after, size_t ny, ptrdiff_t *mate, bool *left) {
-    const hd_heap *told[2] = { NULL, NULL };
+    const hd_heap *shown[2] = { NULL, NULL };
     qsort(before, nx, sizeof *before, by_allocator);
     qsort(after, ny, sizeof *after, by_allocator);
     for (size_t i = 0, k = 0; i < nx && k < ny;) {
@@ -92,15 +92,15 @@ static void pair_only_ones(const arguments *a, const chosen *x, const hd_heap **
             !same_text(before[i]->process, after[k]->process)) {
             mate[before[i] - x->heaps] = after[k] - y->heaps;
             left[after[k] - y->heaps] = false;
-            if (!told[0]) told[0] = before[i], told[1] = after[k];
+            if (!shown[0]) shown[0] = before[i], shown[1] = after[k];
         }
         if (side <= 0) i += n;
         if (side >= 0) k += m;
     }
-    if (told[0] && !a->input.quiet)
+    if (shown[0] && !a->input.quiet)
         display(stderr, "heapdump: %s (%s) is compared with %s (%s): each file has one heap of this kind "
                 "(--match process: compare equal names only)\n",
-                process_of(told[0]), x->file, process_of(told[1]), y->file);
+                process_of(shown[0]), x->file, process_of(shown[1]), y->file);
 }
 
 /* Finds the counterpart in y of each picked heap of x, by number. `left` marks the picked heaps of y without a

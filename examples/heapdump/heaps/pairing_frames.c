@@ -194,13 +194,14 @@ static bool pair_sources(frame_pairs *p, uint32_t main) {
     part_names *paths = &p->part[PATHS];
     hd_axis axis = hd_profile_axis(p->names, PATHS);
     uint32_t *object = needed(malloc((size_t)axis.node_count * sizeof *object));
-    bool alone = false, same;
-    for (uint32_t i = 0; i < paths->count; i++) alone |= !paths->known[paths->list[i]];
+    bool unpaired = false, same;
+    for (uint32_t i = 0; i < paths->count; i++) unpaired |= !paths->known[paths->list[i]];
     for (uint32_t i = 1; i < axis.node_count; i++) {
         object[i] = paths->object[i];
         if (paths->here[i] && object[i] && object[i] != HD_NONE) object[i] = p->part[OBJECTS].to[object[i]];
     }
-    same = alone && pair_paths(axis.node_name, axis.node_count, paths->here, paths->known, object, main, paths->to);
+    same = unpaired &&
+           pair_paths(axis.node_name, axis.node_count, paths->here, paths->known, object, main, paths->to);
     free(object);
     return main && (main == p->main || (same && paths->to[main] == p->main));
 }

@@ -160,12 +160,12 @@ static size_t elect(const votes *v, size_t *first) {
         if (end - i == most && count < TIED) tied[count++] = i;
     }
     for (size_t i = 0; i < count; i++) {
-        bool alone = true;
-        for (size_t k = 0; k < count && alone; k++)
-            alone = k == i || (!hd_str_equal(v->list[tied[i]].from, v->list[tied[k]].from) &&
-                               !hd_str_equal(v->list[tied[i]].to, v->list[tied[k]].to));
+        bool unique = true;
+        for (size_t k = 0; k < count && unique; k++)
+            unique = k == i || (!hd_str_equal(v->list[tied[i]].from, v->list[tied[k]].from) &&
+                                !hd_str_equal(v->list[tied[i]].to, v->list[tied[k]].to));
         *first = tied[i];
-        if (alone) return most;
+        if (unique) return most;
     }
     return 0;
 }
@@ -191,7 +191,7 @@ static lone_path *lone_paths(const hd_str *names, uint32_t count, const bool *in
 bool pair_paths(const hd_str *names, uint32_t count, const bool *here, const bool *known, const uint32_t *object,
                 uint32_t main, uint32_t *to) {
     size_t mine, others, paired = 0, all;
-    bool beside_main = false;
+    bool main_pairs = false;
     lone_path *own = lone_paths(names, count, here, known, object, &mine);
     lone_path *other = lone_paths(names, count, known, here, object, &others);
     shared_directories shared = shared_of(names, count, here, known);
@@ -206,12 +206,12 @@ bool pair_paths(const hd_str *names, uint32_t count, const bool *here, const boo
         if (!n) break;
         for (size_t i = first; i < first + n; i++) {
             to[v.list[i].path] = v.list[i].mate;
-            beside_main |= n > 1 && v.list[i].path == main;
+            main_pairs |= n > 1 && v.list[i].path == main;
         }
         paired += n;
         mine = without_prefix(own, mine, v.list[first].from);
         others = without_prefix(other, others, v.list[first].to);
     }
     free(own), free(other), free(v.list), free(shared.list);
-    return beside_main && 2 * paired >= all;
+    return main_pairs && 2 * paired >= all;
 }

@@ -3,10 +3,10 @@
 #include "heaps.h"
 
 /* The scalars of one process in one dump; HD_UNKNOWN: absent. */
-typedef struct resident_said {
+typedef struct resident_sums {
     const char *process, *unread;
     uint64_t all, age, part[RESIDENT_PARTS];
-} resident_said;
+} resident_sums;
 
 static bool is_part(const hd_scalar *s) {
     return s->allocator && !strncmp(s->allocator, "resident", 8) && (!s->allocator[8] || s->allocator[8] == '/');
@@ -23,20 +23,20 @@ bool is_resident(const hd_scalar *s) {
 }
 
 /* Collects the scalars of one process and dump, which are adjacent. False: they do not give resident memory. */
-static bool add_up(const hd_dump *dump, size_t from, size_t to, resident_said *said) {
-    *said = (resident_said){ .all = HD_UNKNOWN, .age = HD_UNKNOWN };
+static bool add_up(const hd_dump *dump, size_t from, size_t to, resident_sums *sums) {
+    *sums = (resident_sums){ .all = HD_UNKNOWN, .age = HD_UNKNOWN };
     for (size_t i = from; i < to; i++) {
         const hd_scalar *s = hd_dump_scalar(dump, i);
         if (!is_part(s)) continue;
-        said->process = s->process;
-        if (!strcmp(s->name, "unread")) said->unread = s->text;
-        if (!strcmp(s->name, "age")) said->age = s->value;
+        sums->process = s->process;
+        if (!strcmp(s->name, "unread")) sums->unread = s->text;
+        if (!strcmp(s->name, "age")) sums->age = s->value;
         if (strcmp(s->name, "size")) continue;
-        if (!s->allocator[8]) said->all = s->value;
+        if (!s->allocator[8]) sums->all = s->value;
         for (int k = 0; s->allocator[8] && k < RESIDENT_PARTS; k++)
-            if (!strcmp(s->allocator + 9, resident_names[k])) said->part[k] = s->value;
+            if (!strcmp(s->allocator + 9, resident_names[k])) sums->part[k] = s->value;
     }
-    return said->unread || said->all != HD_UNKNOWN;
+    return sums->unread || sums->all != HD_UNKNOWN;
 }
 
 /* The end of the scalars of one process and dump that begin at i. */
@@ -47,33 +47,33 @@ static size_t end_of(const hd_dump *dump, size_t i) {
     return i;
 }
 
-static void tell(FILE *out, uint64_t pid, const char *id, resident_said said) {
-    display(out, "resident bytes of %s (%llu), dump %s", said.process ? said.process : "-", (unsigned long long)pid,
+static void print_resident(FILE *out, uint64_t pid, const char *id, resident_sums sums) {
+    display(out, "resident bytes of %s (%llu), dump %s", sums.process ? sums.process : "-", (unsigned long long)pid,
             id ? id : "-");
-    if (said.all == HD_UNKNOWN) {
-        display(out, ": could not be read: %s\n", said.unread);
+    if (sums.all == HD_UNKNOWN) {
+        display(out, ": could not be read: %s\n", sums.unread);
         return;
     }
-    if (said.age != HD_UNKNOWN) display(out, ", read %.1f s before it", (double)said.age / 1000);
-    display(out, "\n%14llu\n", (unsigned long long)said.all);
+    if (sums.age != HD_UNKNOWN) display(out, ", read %.1f s before it", (double)sums.age / 1000);
+    display(out, "\n%14llu\n", (unsigned long long)sums.all);
     for (int k = 0; k < RESIDENT_PARTS; k++)
-        display(out, "%14llu %5.1f %%  %s\n", (unsigned long long)said.part[k],
-                said.all ? 100.0 * (double)said.part[k] / (double)said.all : 0, resident_words[k]);
+        display(out, "%14llu %5.1f %%  %s\n", (unsigned long long)sums.part[k],
+                sums.all ? 100.0 * (double)sums.part[k] / (double)sums.all : 0, resident_words[k]);
 }
 
 void resident_info(FILE *out, const hd_dump *dump, const arguments *a) {
-    resident_said said;
+    resident_sums sums;
     const hd_scalar *last = NULL;
     for (size_t i = 0, end; i < hd_dump_scalar_count(dump); i = end) {
         const hd_scalar *s = hd_dump_scalar(dump, i);
-        resident_said next;
+        resident_sums next;
         end = end_of(dump, i);
         if (a->heaps.allocator || (a->heaps.has_pid && s->pid != a->heaps.pid)) continue;
         if (a->heaps.dump && !same_text(a->heaps.dump, s->dump)) continue;
         if (!add_up(dump, i, end, &next)) continue;
-        if (last && (a->cut.all || last->pid != s->pid)) tell(out, last->pid, last->dump, said);
+        if (last && (a->cut.all || last->pid != s->pid)) print_resident(out, last->pid, last->dump, sums);
         last = s;
-        said = next;
+        sums = next;
     }
-    if (last) tell(out, last->pid, last->dump, said);
+    if (last) print_resident(out, last->pid, last->dump, sums);
 }

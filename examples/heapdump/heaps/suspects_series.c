@@ -129,7 +129,7 @@ static void join_names(set *sets, uint32_t count) {
 }
 
 /* Joins sets if each is the only one in its files. Process names may differ. */
-static void join_alone(set *sets, uint32_t count, uint32_t *joined) {
+static void join_single(set *sets, uint32_t count, uint32_t *joined) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {
         joined[sets[i].id] = sets[i].joined;
@@ -137,10 +137,10 @@ static void join_alone(set *sets, uint32_t count, uint32_t *joined) {
     }
     qsort(sets, n, sizeof *sets, by_first);
     for (uint32_t i = 0, end; i < n; i = end) {
-        bool alone = true;
+        bool single = true;
         for (end = i + 1; end < n && !compare_sums(&sets[i], &sets[end]); end++)
-            alone &= sets[end].first > sets[end - 1].last;
-        for (uint32_t k = i; alone && k < end; k++) joined[sets[k].id] = sets[i].id;
+            single &= sets[end].first > sets[end - 1].last;
+        for (uint32_t k = i; single && k < end; k++) joined[sets[k].id] = sets[i].id;
     }
 }
 
@@ -196,7 +196,7 @@ void series_collect(all_series *all, const chosen *files, int count, bool any_ki
     list = sets_of(refs, n, sets);
     joined = needed(calloc((size_t)sets + 1, sizeof *joined));
     join_names(list, sets);
-    join_alone(list, sets, joined);
+    join_single(list, sets, joined);
     for (size_t i = 0; i < n; i++) refs[i].set = joined[refs[i].set];
     qsort(refs, n, sizeof *refs, by_set);
     for (size_t i = 0; i < n;) {

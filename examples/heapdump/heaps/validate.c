@@ -74,11 +74,11 @@ static void check_breakdown(findings *f, const hd_heap *heap) {
     const hd_breakdown *b = heap->breakdown;
     uint32_t n = b->entries.count;
     uint64_t *sum = needed(malloc((size_t)n * sizeof *sum));
-    bool *told = needed(malloc(n));
+    bool *reported = needed(malloc(n));
     char inner[80], outer[80];
     for (uint32_t axis = 0; axis < b->entries.axis_count; axis++) {
         memset(sum, 0, (size_t)n * sizeof *sum);
-        memset(told, 0, n);
+        memset(reported, 0, n);
         for (uint32_t i = 1; i < n; i++) {
             uint64_t bytes = b->entries.amount[i].bytes, whole;
             uint32_t above = listed_above(b, i, axis);
@@ -86,17 +86,17 @@ static void check_breakdown(findings *f, const hd_heap *heap) {
             whole = b->entries.amount[above].bytes;
             sum[above] = sum[above] > UINT64_MAX - bytes ? UINT64_MAX : sum[above] + bytes;
             if (bytes <= whole) continue;
-            told[above] = true;
+            reported[above] = true;
             inconsistent(f, heap, "%s holds %llu bytes, more than the %llu of %s", path_of(b, i, inner),
                          (unsigned long long)bytes, (unsigned long long)whole, path_of(b, above, outer));
         }
         for (uint32_t i = 0; i < n; i++)
-            if (sum[i] > b->entries.amount[i].bytes && !told[i])
+            if (sum[i] > b->entries.amount[i].bytes && !reported[i])
                 inconsistent(f, heap, "%s holds %llu bytes, but entries below it (by %s) add up to %llu",
                              path_of(b, i, outer), (unsigned long long)b->entries.amount[i].bytes,
                              b->axis[axis].name, (unsigned long long)sum[i]);
     }
-    free(sum), free(told);
+    free(sum), free(reported);
 }
 
 /* Allocators. ---------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
 #include "hints.h"
 
 /* Contexts of the later run, by the hint that the compiler had for them. */
-enum { TOLD_COLD, TOLD_NOT_COLD, TOLD_HOT, TOLD_NOTHING, TOLD };
-static const char *const effect_told[] = { "cold", "not cold", "hot", "nothing" };
+enum { HINT_COLD, HINT_NOT_COLD, HINT_HOT, HINT_NONE, HINTS };
+static const char *const effect_hints[] = { "cold", "not cold", "hot", "nothing" };
 
 typedef struct effect_sum {
     uint64_t contexts, bytes, blocks, lifetime, accesses;
@@ -21,7 +21,7 @@ typedef struct effect_cold {
 typedef struct effect {
     hints before, later;
     hints_keys keys;
-    effect_sum told[TOLD], all;
+    effect_sum hint[HINTS], all;
     effect_cold *cold;
     size_t cold_count, right;    /* right: the first context with a right hint; wrong ones come before it */
     uint64_t gone_contexts, gone_bytes; /* hinted cold, but absent in the later run */
@@ -30,10 +30,10 @@ typedef struct effect {
 
 /* The hint for a context of the later run. */
 static int effect_of(effect *e, uint32_t block) {
-    hints_key *key = hints_told(&e->keys, &e->later.made, block);
-    if (!key) return TOLD_NOTHING;
+    hints_key *key = hints_look_up(&e->keys, &e->later.made, block);
+    if (!key) return HINT_NONE;
     key->met = true;
-    return key->hint == HD_MEMPROF_COLD ? TOLD_COLD : key->hint == HD_MEMPROF_HOT ? TOLD_HOT : TOLD_NOT_COLD;
+    return key->hint == HD_MEMPROF_COLD ? HINT_COLD : key->hint == HD_MEMPROF_HOT ? HINT_HOT : HINT_NOT_COLD;
 }
 
 static void effect_add(effect_sum *s, const index_context *c, const uint64_t *value) {
@@ -63,10 +63,10 @@ static void effect_judge(effect *e) {
     for (size_t i = 0; i < later->count; i++) {
         const index_context *c = &later->contexts[i];
         const uint64_t *value = later->raw->blocks[c->block].value;
-        int told = effect_of(e, c->block);
-        effect_add(&e->told[told], c, value);
+        int hint = effect_of(e, c->block);
+        effect_add(&e->hint[hint], c, value);
         effect_add(&e->all, c, value);
-        if (told == TOLD_COLD)
+        if (hint == HINT_COLD)
             e->cold[e->cold_count++] = (effect_cold){ c->block, c->bytes, c->heat == HD_MEMPROF_COLD };
     }
     qsort(e->cold, e->cold_count, sizeof *e->cold, effect_cold_order);
@@ -110,7 +110,7 @@ static void effect_list(FILE *out, const arguments *a, effect *e, const char *ti
 }
 
 static void effect_text(FILE *out, const arguments *a, effect *e) {
-    const effect_sum *cold = &e->told[TOLD_COLD];
+    const effect_sum *cold = &e->hint[HINT_COLD];
     uint64_t missed = e->all.cold_bytes - cold->cold_bytes;
     display(out, "%llu bytes were hinted cold, of these %llu (%.3g %%) were cold again; "
             "%llu bytes were cold, of these %llu (%.3g %%) were not hinted cold\n",
@@ -123,8 +123,8 @@ static void effect_text(FILE *out, const arguments *a, effect *e) {
                 e->gone_contexts == 1 ? "is" : "are");
     display(out, "%-9s %9s %14s %10s %13s %14s %14s\n", "hint", "contexts", "bytes", "blocks", "lifetime (s)",
             "accesses", "cold bytes");
-    for (int t = 0; t < TOLD; t++)
-        if (e->told[t].contexts) effect_row(out, e, effect_told[t], &e->told[t]);
+    for (int t = 0; t < HINTS; t++)
+        if (e->hint[t].contexts) effect_row(out, e, effect_hints[t], &e->hint[t]);
     effect_row(out, e, "all", &e->all);
     effect_list(out, a, e, "hinted cold, but not cold", 0, e->right);
     effect_list(out, a, e, "hinted cold, and cold again", e->right, e->cold_count);
@@ -146,10 +146,10 @@ static void effect_json(hd_json *j, const arguments *a, effect *e) {
     effect_sum_json(j, e, &e->all);
     hd_json_end(j);
     json_array(j, "told");
-    for (int t = 0; t < TOLD; t++) {
+    for (int t = 0; t < HINTS; t++) {
         json_line(j);
-        json_text(j, "hint", effect_told[t]);
-        effect_sum_json(j, e, &e->told[t]);
+        json_text(j, "hint", effect_hints[t]);
+        effect_sum_json(j, e, &e->hint[t]);
         hd_json_end(j);
     }
     hd_json_end(j);

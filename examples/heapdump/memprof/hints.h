@@ -112,7 +112,7 @@ typedef struct hints_keys {
 void hints_keys_make(hints_keys *k, const index_hints *h);
 void hints_keys_free(hints_keys *k);
 /* The hint for a context of `of`, made for the same clang release as the keys; NULL: no hint. */
-hints_key *hints_told(const hints_keys *k, const index_hints *of, uint32_t block);
+hints_key *hints_look_up(const hints_keys *k, const index_hints *of, uint32_t block);
 
 /* hints_diff.c */
 int hints_diff(const arguments *a);

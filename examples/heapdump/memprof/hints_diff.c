@@ -34,7 +34,7 @@ static void diff_contexts(const hint_diff *d, diff_site *s) {
     const index_hints *after = &d->side[1].made;
     for (size_t i = 0; i < s->after->count; i++) {
         const index_context *c = &after->contexts[s->after->first + i];
-        const hints_key *key = hints_told(&d->before, after, c->block);
+        const hints_key *key = hints_look_up(&d->before, after, c->block);
         bool was_cold = key && key->hint == HD_MEMPROF_COLD;
         if (c->is_more) continue;
         s->colder += c->hint == HD_MEMPROF_COLD && !was_cold;

@@ -23,7 +23,7 @@ static uint32_t hints_shown(const hints_rows *x, const index_context *c) {
 }
 
 /* Returns 0 if two contexts belong in one row. */
-static int hints_told_order(const hints_rows *x, const index_context *a, const index_context *b) {
+static int hints_shown_order(const hints_rows *x, const index_context *a, const index_context *b) {
     uint32_t n = hints_shown(x, a), m = hints_shown(x, b);
     int order = a->hint != b->hint ? (a->hint < b->hint ? -1 : 1) : a->heat < b->heat ? -1 : a->heat > b->heat;
     for (uint32_t i = 1; i < n && i < m && !order; i++)
@@ -33,7 +33,7 @@ static int hints_told_order(const hints_rows *x, const index_context *a, const i
 
 static int hints_alike_order(const void *a, const void *b, void *rows) {
     const hints_row *x = a, *y = b;
-    int order = hints_told_order(rows, x->first, y->first);
+    int order = hints_shown_order(rows, x->first, y->first);
     return order ? order : index_stack_order(x->first, y->first, (void *)(uintptr_t)((const hints_rows *)rows)->h);
 }
 
@@ -57,7 +57,7 @@ static size_t hints_rows_make(const hints_rows *x, const index_site *site, hints
     qsort_r(rows, site->count, sizeof *rows, hints_alike_order, (void *)(uintptr_t)x);
     for (size_t i = 0; i < site->count; i++) {
         hints_row *to = n ? &rows[n - 1] : NULL;
-        if (!to || hints_told_order(x, to->first, rows[i].first)) {
+        if (!to || hints_shown_order(x, to->first, rows[i].first)) {
             rows[n++] = rows[i];
             continue;
         }

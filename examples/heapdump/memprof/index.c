@@ -35,7 +35,7 @@ int index_build(symbols *opened, const char *file, const hd_memprof_raw *raw, hd
     if (!x.names) {
         usage("%s needs --binary FILE for each module that was profiled", file);
         status = WRONG_USAGE;
-        if (!hd_memprof_symbolize(raw, &by, NULL, &found, &err)) symbols_tell_absent(&x);
+        if (!hd_memprof_symbolize(raw, &by, NULL, &found, &err)) symbols_warn_absent(&x);
         hd_memprof_symbols_free(found);
     } else {
         hd_status failed;
@@ -43,7 +43,7 @@ int index_build(symbols *opened, const char *file, const hd_memprof_raw *raw, hd
         failed = doc ? hd_memprof_index_take(doc, raw->fields, &by, NULL, out, &err)
                      : hd_memprof_index_build(raw, &by, NULL, out, &err);
         symbols_tell(x.names);
-        symbols_tell_unnamed(&x);
+        symbols_warn_unnamed(&x);
         if (!failed && !symbols_given_whole(x.names)) { /* the compiler would take the profile as complete */
             hd_memprof_index_free(*out);
             *out = NULL;
@@ -56,7 +56,7 @@ int index_build(symbols *opened, const char *file, const hd_memprof_raw *raw, hd
 }
 
 /* Whether a file is a single raw profile without packing, which can be read as it is. */
-static bool index_is_alone(const arguments *a, const char *file) {
+static bool index_is_single(const arguments *a, const char *file) {
     unsigned char header[24];
     struct stat st;
     uint64_t total = 0;
@@ -68,7 +68,7 @@ static bool index_is_alone(const arguments *a, const char *file) {
     return found && total >= (uint64_t)st.st_size;
 }
 
-static int index_read_alone(const arguments *a, const char *file, hd_dump **out) {
+static int index_read_single(const arguments *a, const char *file, hd_dump **out) {
     reading r;
     hd_options options = memprof_options(a, &r, file);
     hd_error err;
@@ -96,25 +96,25 @@ static int index_open_raw(const arguments *a, index_source *s) {
     hd_options options = memprof_options(a, &r, s->name);
     memprof_sum sum = { .merger = needed(hd_memprof_merger_create(&options, NULL)) };
     hd_memprof *made = NULL, *file;
-    hd_dump *alone = NULL;
+    hd_dump *single = NULL;
     hd_memprof_raw raw;
     hd_error err;
     int status;
     hd_memprof_merger_keep_order(sum.merger);
-    if (index_is_alone(a, s->files[0])) status = index_read_alone(a, s->files[0], &alone);
+    if (index_is_single(a, s->files[0])) status = index_read_single(a, s->files[0], &single);
     else status = memprof_add(a, s->files[0], &sum);
-    if (!status && !alone) status = memprof_check_read(s->name, &sum);
-    if (!status && !alone && hd_memprof_merger_take(sum.merger, &made, &err))
+    if (!status && !single) status = memprof_check_read(s->name, &sum);
+    if (!status && !single && hd_memprof_merger_take(sum.merger, &made, &err))
         status = failed(s->name, &err);
     hd_memprof_merger_free(sum.merger);
     if (status) return status;
-    file = alone ? hd_dump_memprof(alone) : made;
+    file = single ? hd_dump_memprof(single) : made;
     raw = *hd_memprof_part(file, 0);
     if (!s->is_full) raw.fields &= HD_MEMPROF_HOT_COLD;
     status = index_build(a->naming.opened, s->name, &raw, file, false, &s->built);
     s->layout = HD_MEMPROF_LLVM_3;
     hd_memprof_free(made);
-    hd_dump_free(alone);
+    hd_dump_free(single);
     return status;
 }
 
@@ -132,20 +132,20 @@ static bool index_repeats(const hd_memprof_index *x) {
     return found;
 }
 
-/* Adds raw profiles to the indexed ones: the dump `alone`, or else the sum in *merger. Together with indexed profiles
-   they keep all fields. `file` is the first raw file. */
+/* Adds raw profiles to the indexed ones: the dump `single`, or else the sum in *merger. Together with indexed
+   profiles they keep all fields. `file` is the first raw file. */
 static int index_add_raw(const arguments *a, index_source *s, memprof_sum *sum, const char *file,
-                         hd_memprof_merger **merger, hd_dump *alone) {
+                         hd_memprof_merger **merger, hd_dump *single) {
     bool is_one = sum->raw == 1 && !sum->indexed && !(sum->later_file && sum->older_file);
     hd_memprof_index *built = NULL;
     hd_memprof *made = NULL, *all;
     hd_error err;
     hd_memprof_raw raw;
     int status;
-    if (!alone && hd_memprof_merger_take(*merger, &made, &err)) return failed("merging", &err);
+    if (!single && hd_memprof_merger_take(*merger, &made, &err)) return failed("merging", &err);
     hd_memprof_merger_free(*merger);
     *merger = NULL;
-    all = alone ? hd_dump_memprof(alone) : made;
+    all = single ? hd_dump_memprof(single) : made;
     raw = *hd_memprof_part(all, 0);
     if (!s->is_full && (!sum->indexed || a->memprof.hints || a->memprof.hot_cold_schema))
         raw.fields &= HD_MEMPROF_HOT_COLD;
@@ -155,7 +155,7 @@ static int index_add_raw(const arguments *a, index_source *s, memprof_sum *sum, 
         status = failed("merging", &err);
     hd_memprof_index_free(built);
     hd_memprof_free(made);
-    hd_dump_free(alone);
+    hd_dump_free(single);
     return status;
 }
 
@@ -168,7 +168,7 @@ static int index_add_up(const arguments *a, index_source *s) {
                         .builder = needed(hd_memprof_builder_create(NULL, &options, NULL)),
                         .is_partial = s->is_partial };
     reading merging = { .doing = "merging" };
-    hd_dump *alone = NULL;
+    hd_dump *single = NULL;
     hd_error err;
     int status = DONE;
     hd_memprof_merger_keep_order(sum.merger);
@@ -177,16 +177,16 @@ static int index_add_up(const arguments *a, index_source *s) {
     for (int i = 0; i < s->file_count && !status; i++) {
         if (s->file_count > 1) on_progress(&merging, (uint64_t)i, (uint64_t)s->file_count);
         if (!i && s->dump) status = memprof_add_dump(s->files[0], s->dump, &sum);
-        else if (s->file_count > 1 || !index_is_alone(a, s->files[0])) status = memprof_add(a, s->files[i], &sum);
-        else sum.raw++, sum.later_file = s->name, status = index_read_alone(a, s->files[0], &alone);
+        else if (s->file_count > 1 || !index_is_single(a, s->files[0])) status = memprof_add(a, s->files[i], &sum);
+        else sum.raw++, sum.later_file = s->name, status = index_read_single(a, s->files[0], &single);
     }
     progress_end();
     if (!status) status = memprof_check_read(s->name, &sum);
-    if (!status && sum.later_file) status = index_add_raw(a, s, &sum, sum.later_file, &sum.merger, alone);
+    if (!status && sum.later_file) status = index_add_raw(a, s, &sum, sum.later_file, &sum.merger, single);
     if (!status && sum.older_file) status = index_add_raw(a, s, &sum, sum.older_file, &sum.older, NULL);
     if (!status && !s->built && hd_memprof_builder_finish(sum.builder, &s->built, &err))
         status = failed("merging", &err);
-    if (!status && sum.indexed) memprof_tell_lost(sum.fields, s->built->fields);
+    if (!status && sum.indexed) memprof_warn_lost(sum.fields, s->built->fields);
     if (!status && sum.functions && !a->memprof.base)
         display(stderr, "heapdump: counters of %llu functions are left out%s\n",
                 (unsigned long long)sum.functions,
@@ -278,7 +278,7 @@ int run_index(const arguments *a) {
     if (!status) status = index_check(a);
     s.is_partial = true;
     if (!status) status = index_open(a, &s);
-    if (!status && s.left_out) memprof_tell_merged(a, s.left_out), fputc('\n', stderr);
+    if (!status && s.left_out) memprof_print_merged(a, s.left_out), fputc('\n', stderr);
     return status ? status : index_finish(a, &s);
 }
 
@@ -327,7 +327,7 @@ int index_open_merged(const arguments *a, index_source *s) {
     status = index_is_like(a, s) ? index_open_raw(a, s) : index_add_up(a, s);
     s->index = s->built;
     if (status) index_close(s);
-    else memprof_tell_merged(a, s->left_out), fputc('\n', stderr);
+    else memprof_print_merged(a, s->left_out), fputc('\n', stderr);
     return status;
 }
 

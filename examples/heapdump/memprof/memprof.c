@@ -23,7 +23,7 @@ int memprof_open_binaries(arguments *a) {
 }
 
 /* The build id shows whether the binary was rebuilt since the recording. */
-static void memprof_tell_unused(const symbols_object *o) {
+static void memprof_warn_unused(const symbols_object *o) {
     char id[65];
     symbols_build_id(id, o->build_id, o->build_id_size);
     display(stderr, "heapdump: %s: no call stack leads through it", o->path);
@@ -35,7 +35,7 @@ static void memprof_tell_unused(const symbols_object *o) {
 void memprof_close_binaries(arguments *a, bool tell) {
     for (size_t i = 0; tell && a->naming.opened && i < a->naming.opened->given; i++)
         if (!a->naming.opened->objects[i].used)
-            memprof_tell_unused(&a->naming.opened->objects[i]);
+            memprof_warn_unused(&a->naming.opened->objects[i]);
     if (a->naming.opened) symbols_free(a->naming.opened);
     free(a->naming.opened);
     free(a->naming.binaries);
@@ -234,7 +234,7 @@ static hd_status memprof_add_raw(const char *file, memprof_sum *sum, const hd_me
 }
 
 /* Reports why profiles of a file could not be added; if versions clash, also the command that adds them. */
-static void memprof_tell_failed(const memprof_sum *sum, const char *file, const hd_error *err) {
+static void memprof_warn_failed(const memprof_sum *sum, const char *file, const hd_error *err) {
     complain(file, err, "");
     if (!sum->clashes) return;
     display(stderr, "heapdump: merge --to memprof-index --binary FILE, of each module, makes one profile of all "
@@ -242,7 +242,7 @@ static void memprof_tell_failed(const memprof_sum *sum, const char *file, const 
 }
 
 /* Reports fields that a sum lacks because some profiles lack them; if there are many, reports the kept fields. */
-void memprof_tell_lost(uint32_t had, uint32_t has) {
+void memprof_warn_lost(uint32_t had, uint32_t has) {
     uint32_t lost = had & ~has, shown = lost;
     uint32_t count = 0;
     for (uint32_t f = 1; f < HD_MEMPROF_FIELDS; f++) count += lost >> f & 1;
@@ -289,7 +289,7 @@ static int memprof_stream(const arguments *a, const char *file, memprof_sum *sum
     input_close(&in);
     sum->raw += !unread || added;
     err.format = "memprof";
-    if (failed) return memprof_tell_failed(sum, file, &err), BAD_INPUT;
+    if (failed) return memprof_warn_failed(sum, file, &err), BAD_INPUT;
     if (!unread) return DONE;
     complain(file, &err, "");
     if (memprof_leave_out(a, sum)) return BAD_INPUT;
@@ -324,7 +324,7 @@ int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum) {
     sum->raw += memprof != NULL;
     for (size_t i = 0; memprof && i < hd_memprof_part_count(memprof) && !failed; i++)
         failed = memprof_add_raw(file, sum, hd_memprof_part(memprof, i), NULL, &err);
-    if (failed) memprof_tell_failed(sum, file, &err);
+    if (failed) memprof_warn_failed(sum, file, &err);
     return failed ? BAD_INPUT : DONE;
 }
 
@@ -362,7 +362,7 @@ int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result
                              : memprof_add_dump(a->input.files[0], first, &sum);
     if (!status) status = memprof_check_read(memprof_files_name(a->input.files, a->input.file_count), &sum);
     if (!status && hd_memprof_merger_take(sum.merger, result, &err)) status = failed("merging", &err);
-    if (!status) memprof_tell_lost(sum.fields, hd_memprof_part(*result, 0)->fields);
+    if (!status) memprof_warn_lost(sum.fields, hd_memprof_part(*result, 0)->fields);
     if (version) *version = sum.version;
     if (left_out) *left_out = sum.left_out;
     hd_memprof_merger_free(sum.merger);
@@ -402,7 +402,7 @@ static int memprof_check_whole(const arguments *a) {
     return DONE;
 }
 
-void memprof_tell_merged(const arguments *a, int left_out) {
+void memprof_print_merged(const arguments *a, int left_out) {
     int merged = a->input.file_count - left_out;
     display(stderr, "heapdump: %d file%s merged", merged, merged == 1 ? "" : "s");
     if (left_out) display(stderr, ", %d left out", left_out);
@@ -415,7 +415,7 @@ int memprof_merge(const arguments *a) {
     if (status) return status;
     status = memprof_write(a, "merging", sum);
     if (!status) {
-        memprof_tell_merged(a, left_out);
+        memprof_print_merged(a, left_out);
         display(stderr, ": %u block%s\n", hd_memprof_part(sum, 0)->block_count,
                 plural(hd_memprof_part(sum, 0)->block_count));
     }

@@ -83,9 +83,9 @@ bool memprof_begins(const arguments *a, const char *file, bool packed);
 int memprof_add_dump(const char *file, const hd_dump *dump, memprof_sum *sum);
 int memprof_check_read(const char *name, const memprof_sum *sum);
 int memprof_add(const arguments *a, const char *file, memprof_sum *sum);
-void memprof_tell_lost(uint32_t had, uint32_t has);
+void memprof_warn_lost(uint32_t had, uint32_t has);
 int memprof_add_up(const arguments *a, const hd_dump *first, hd_memprof **result, uint32_t *version, int *left_out);
-void memprof_tell_merged(const arguments *a, int left_out);
+void memprof_print_merged(const arguments *a, int left_out);
 int memprof_merge(const arguments *a);
 int memprof_convert(const arguments *a);
 
@@ -114,8 +114,8 @@ void symbols_counts_free(symbols_counts *x);
 /* As symbols_linked, with counting; `user` is a symbols_counts. */
 uint32_t symbols_counted(void *user, const hd_memprof_address *a, hd_memprof_frame *frames, uint32_t capacity);
 /* Report on standard error addresses without names, and binaries that are missing. */
-void symbols_tell_unnamed(symbols_counts *x);
-void symbols_tell_absent(symbols_counts *x);
+void symbols_warn_unnamed(symbols_counts *x);
+void symbols_warn_absent(symbols_counts *x);
 
 /* records.c */
 void index_guid_json(hd_json *j, uint64_t guid);
@@ -154,7 +154,7 @@ int index_check(const arguments *a);
 int index_check_none(const arguments *a, bool takes_version);
 
 /* written.c */
-void index_tell_unknown(uint64_t numbers);
+void index_warn_unknown(uint64_t numbers);
 int index_write_to(const arguments *a, const index_source *s, const char *path, index_counts *counts);
 int index_finish(const arguments *a, index_source *s);
 

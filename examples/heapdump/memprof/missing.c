@@ -53,7 +53,7 @@ static int own_library_look(struct dl_phdr_info *info, size_t size, void *user) 
     return 0;
 }
 
-static void tell_segment(const hd_memprof_segment *s, uint32_t missing) {
+static void warn_segment(const hd_memprof_segment *s, uint32_t missing) {
     const char *of = missing == 1 ? "" : "es";
     own_library own = { .segment = s };
     char id[65];
@@ -78,14 +78,14 @@ static uint32_t unite_segments(symbols_counts *x) {
     return count;
 }
 
-void symbols_tell_absent(symbols_counts *x) {
+void symbols_warn_absent(symbols_counts *x) {
     enum { LISTED = 8 };
     uint32_t left = x->absent, files = unite_segments(x);
     for (uint32_t n = 0; n < LISTED && files; n++, files--) {
         uint32_t most = 0;
         for (uint32_t s = 1; s < x->raw->segment_count; s++)
             if (x->missing[s] > x->missing[most]) most = s;
-        tell_segment(&x->raw->segments[most], x->missing[most]);
+        warn_segment(&x->raw->segments[most], x->missing[most]);
         left -= x->missing[most];
         x->missing[most] = 0;
     }
@@ -94,7 +94,7 @@ void symbols_tell_absent(symbols_counts *x) {
                 left, left == 1 ? "" : "es");
 }
 
-void symbols_tell_unnamed(symbols_counts *x) {
+void symbols_warn_unnamed(symbols_counts *x) {
     uint32_t nameless = x->absent + x->unnamed + x->outside;
     if (!nameless) return;
     display(stderr, "heapdump: %u of %u addresses have no name:", nameless, x->addresses);
@@ -103,5 +103,5 @@ void symbols_tell_unnamed(symbols_counts *x) {
     if (x->outside) display(stderr, " %u are in no module", x->outside);
     if (x->outside) display(stderr, " %u are in no module", x->outside);
     fputc('\n', stderr);
-    symbols_tell_absent(x);
+    symbols_warn_absent(x);
 }

@@ -166,7 +166,7 @@ static hd_status prune_copy(const hd_memprof_index *x, const prune_context *cont
     return status;
 }
 
-static void prune_tell(const prune_context *contexts, uint32_t n, const prune_sites *sites) {
+static void prune_print(const prune_context *contexts, uint32_t n, const prune_sites *sites) {
     prune_sum all = { 0, 0 }, out = { 0, 0 }, cold = { 0, 0 };
     for (uint32_t i = 0; i < n; i++) {
         prune_sum *sums[3] = { &all, contexts[i].is_left_out ? &out : NULL,
@@ -197,7 +197,7 @@ static hd_status prune_all(const arguments *a, const hd_memprof_index *x, hd_mem
     qsort(contexts, x->stack_count, sizeof *contexts, prune_stack_order);
     status = prune_copy(x, contexts, &sites, to, err);
     if (!status) status = hd_memprof_builder_finish(to, left, err);
-    if (!status) prune_tell(contexts, x->stack_count, &sites);
+    if (!status) prune_print(contexts, x->stack_count, &sites);
     hd_memprof_builder_free(to);
     free(contexts);
     return status;

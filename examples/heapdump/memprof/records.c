@@ -229,7 +229,7 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
         if (a->naming.opened)
             display(stderr, "heapdump: %u addresses: the given binaries do not name %u, %u are the "
                     "runtime's\n", r.symbols->addresses, r.symbols->unresolved, r.symbols->runtime);
-        if (a->naming.opened) symbols_tell_absent(&counts);
+        if (a->naming.opened) symbols_warn_absent(&counts);
     }
     free(r.sites);
     symbols_counts_free(&counts);

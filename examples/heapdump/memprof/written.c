@@ -178,7 +178,7 @@ int index_write_to(const arguments *a, const index_source *s, const char *path, 
     return status;
 }
 
-void index_tell_unknown(uint64_t numbers) {
+void index_warn_unknown(uint64_t numbers) {
     if (!numbers) return;
     display(stderr, "heapdump: %llu value%s of the summary %s left out: LLVM 22 does not have %s\n",
             (unsigned long long)numbers, numbers == 1 ? "" : "s", numbers == 1 ? "is" : "are",
@@ -186,12 +186,12 @@ void index_tell_unknown(uint64_t numbers) {
 }
 
 /* Reports parts of an index that the layout cannot hold. */
-static void index_tell_lost(const index_source *s, hd_memprof_layout layout) {
+static void index_warn_lost(const index_source *s, hd_memprof_layout layout) {
     const hd_memprof_index *index = s->index;
     static const char *const names[] = { "version 0", "version 1", "version 2", "version 3", "version 4", "the RFC" };
     const char *name = names[layout - HD_MEMPROF_LLVM_0];
     uint32_t callees = index_callees(index);
-    index_tell_unknown(s->numbers_lost + (layout == HD_MEMPROF_LLVM_4 ? 0 : index_unknown(index)));
+    index_warn_unknown(s->numbers_lost + (layout == HD_MEMPROF_LLVM_4 ? 0 : index_unknown(index)));
     if (layout == HD_MEMPROF_LLVM_4) return;
     if (callees) display(stderr, "heapdump: %s has no callees of call sites: %u are left out\n", name, callees);
     if (index->has_accesses)
@@ -200,7 +200,7 @@ static void index_tell_lost(const index_source *s, hd_memprof_layout layout) {
 }
 
 /* Reports the written fields if most are left out by default. */
-static void index_tell_fields(const arguments *a, const index_source *s) {
+static void index_print_fields(const arguments *a, const index_source *s) {
     if (!s->built || s->indexed || a->memprof.hot_cold_schema || index_is_full(a)) return;
     for (uint32_t f = 0; f < s->index->field_count; f++)
         display(stderr, "%s %s", f ? "," : "heapdump: fields kept:",
@@ -214,8 +214,8 @@ int index_finish(const arguments *a, index_source *s) {
     int status = a->memprof.prune ? index_prune(a, s) : DONE;
     if (!status) status = index_write_to(a, s, a->out.file, &counts);
     if (!status) {
-        index_tell_fields(a, s);
-        index_tell_lost(s, index_layout(a, s));
+        index_print_fields(a, s);
+        index_warn_lost(s, index_layout(a, s));
         if (counts.lost_sites)
             display(stderr, "heapdump: the RFC's layout holds only call sites on its call stacks, each once: "
                     "%u are left out\n", counts.lost_sites);

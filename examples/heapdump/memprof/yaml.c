@@ -12,12 +12,12 @@ bool yaml_is_source(const index_source *s) {
 }
 
 /* Reports parts of a source that YAML cannot hold. */
-static void yaml_tell_lost(const index_source *s) {
+static void yaml_warn_lost(const index_source *s) {
     uint64_t functions = s->built ? 0 : index_counters(s->index); /* for several files, index_add_up reported it */
     if (functions)
         display(stderr, "heapdump: YAML has no function counters: the counters of %llu functions are left out\n",
                 (unsigned long long)functions);
-    index_tell_unknown(s->numbers_lost + index_unknown(s->index));
+    index_warn_unknown(s->numbers_lost + index_unknown(s->index));
 }
 
 /* Writes the YAML, and reports losses. */
@@ -28,7 +28,7 @@ static int yaml_finish(const arguments *a, index_source *s) {
     if (!status)
         status = output_end(&o, a->out.file, output_name(a->out.file),
                             memprof_yaml_write(s->index, NULL, o.out, &err), &err);
-    if (!status) yaml_tell_lost(s);
+    if (!status) yaml_warn_lost(s);
     index_close(s);
     return status || !s->left_out ? status : BAD_INPUT;
 }
