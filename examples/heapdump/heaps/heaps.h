@@ -59,7 +59,7 @@ enum {
 extern const char *const resident_names[RESIDENT_PARTS];
 extern const char *const resident_words[RESIDENT_PARTS];
 
-/* resident_told.c: resident memory by part, from the scalars of a file. */
+/* resident_print.c: resident memory by part, from the scalars of a file. */
 /* Prints the parts for each process that the arguments choose: in its last dump, with --all in every dump. */
 void resident_info(FILE *out, const hd_dump *dump, const arguments *a);
 /* Whether the scalars have parts (Chromium writes only a sum), and whether resident_info prints a scalar. */
@@ -69,8 +69,8 @@ bool is_resident(const hd_scalar *s);
 /* info.c: the number of scalars that do not repeat the size of a heap. */
 size_t other_scalars(const hd_dump *dump);
 
-/* beside.c: the heap with only its stacks, its types and the axis of --by; *made is false if the heap stays as it
-   is. */
+/* without_labels.c: the heap with only its stacks, its types and the axis of --by; *made is false if the heap stays
+   as it is. */
 hd_status without_labels(const arguments *a, const hd_heap *heap, hd_heap *out, bool *made, hd_error *err);
 
 /* drop_frames.c: the profile of a heap without the frames that its dump asks to drop (pprof); NULL if it drops no

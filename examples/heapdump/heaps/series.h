@@ -85,7 +85,7 @@ enum { MOST_CALLERS = 12 };
    bytes comes along all of them. */
 uint32_t callers_of(const suspect *p, hd_str *names, double *share);
 
-/* suspects_told.c */
+/* suspects_print.c */
 /* Prints that the program freed its memory. `left`: live bytes of libraries; `peak`: the peak is shown next. */
 void put_freed(FILE *out, const arguments *a, double left, bool peak);
 void series_text(FILE *out, const arguments *a, const suspects *found);

@@ -108,7 +108,7 @@ typedef struct hints_keys {
     size_t *of;                  /* by context: its key */
 } hints_keys;
 
-/* told.c */
+/* hint_keys.c */
 void hints_keys_make(hints_keys *k, const index_hints *h);
 void hints_keys_free(hints_keys *k);
 /* The hint for a context of `of`, made for the same clang release as the keys; NULL: no hint. */
