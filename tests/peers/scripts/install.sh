@@ -51,7 +51,7 @@ check "CMake: the exact version is found" 0 "$(status by_cmake exact "-DWANTED=$
 check "CMake: a later version is not found" 1 "$(status by_cmake later -DWANTED=99)"
 check "... and the message gives the reason" 1 "$(grep -c "compatible with requested version" cmake.log)"
 check "CMake: stb_ds.h is missing" 1 "$(status by_cmake without -DHEAPDUMP_STB_INCLUDE_DIR=HEAPDUMP_STB_INCLUDE_DIR-NOTFOUND -DCMAKE_FIND_ROOT_PATH="$work/dest" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)"
-check "... the message says what to install" 1 "$(tr -s '\n ' '  ' < cmake.log | grep -c "stb_ds.h is needed")"
+check "... the message says what to install" 1 "$(tr -s '\n ' '  ' < cmake.log | grep -c "stb_ds.h not found")"
 
 check "completions are installed under the names that shells look for" "$(for s in bash zsh fish; do "$tool" --completion $s; done | cksum)" \
   "$(cd "$at/share" && cat bash-completion/completions/heapdump zsh/site-functions/_heapdump fish/vendor_completions.d/heapdump.fish | cksum)"
