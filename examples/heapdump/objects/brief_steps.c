@@ -128,7 +128,7 @@ char *step_within(hd_str text, int columns) {
     return whole;
 }
 
-/* Restores the last property that fits, if no remaining name is one that a programmer knows. */
+/* Restores the last property that fits, if a programmer knows none of the remaining names. */
 static void put_name_back(brief_steps *c, int room) {
     for (uint32_t i = 0; i + 1 < c->count; i++)
         if (c->columns[i] && c->known[i] >= PROPERTY) return;

@@ -5,7 +5,7 @@
 #include "graph_file.h"
 
 /* A byte per class: whether it is a->class_name, or with a->subclasses one of its subclasses. Without a name all
-   classes are selected. The caller frees it. NULL: the file has no such class, as a message said. */
+   classes are selected. The caller frees it. NULL: the file does not have the class, as a message said. */
 uint8_t *classes_asked(const arguments *a, const objects *o);
 
 /* Whether a damaged V8 snapshot has lost the references to an object, so that it looks like a root. */

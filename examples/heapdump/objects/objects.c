@@ -165,7 +165,7 @@ int distances_of(const objects *o, uint32_t **distances) {
     return failed(o->file, &err);
 }
 
-/* The object with an id; HD_NONE if there is no such object, as a message said. */
+/* The object with an id; HD_NONE if the file has no object with it, as a message said. */
 uint32_t object_with(const objects *o, const char *text) {
     char *end;
     uint64_t id;

@@ -51,7 +51,7 @@ bool begins_with(hd_str text, const char *start);
 /* Whether an object belongs to the engine: hidden, code, array, synthetic, "system / ...". V8 only. */
 bool is_of_engine(const objects *o, uint32_t object);
 bool is_synthetic(const objects *o, uint32_t object);
-/* Number of the first strong reference from one object to another; HD_NONE: no such reference. */
+/* Number of the first strong reference from one object to another; HD_NONE: it has no strong reference to it. */
 uint32_t reference_between(const objects *o, uint32_t holder, uint32_t object);
 step_label label_of(const objects *o, uint32_t holder, uint32_t reference);
 /* An object without its label: "Map", "onDone()", "(Stack roots)". Cut to `most` bytes unless that is 0. The caller

@@ -39,7 +39,7 @@ static int string_before(const void *a, const void *b) {
     return hd_str_compare(x->data.text, y->data.text);
 }
 
-enum { V8_UNITS = 1024 };        /* V8 writes at most so much of a string's text, in code units */
+enum { V8_UNITS = 1024 };        /* code units of a string's text that V8 writes at most */
 
 /* Whether V8 may have truncated a text. */
 static bool may_be_cut(hd_str text) {
@@ -52,8 +52,8 @@ static bool may_be_cut(hd_str text) {
     return units >= V8_UNITS - 1;
 }
 
-/* Strings of V8. Concatenated strings and slices have no text in the snapshot; strings whose text a damaged file has
-   lost are skipped, too. */
+/* Strings of V8. Concatenated strings and slices have no text in the snapshot; strings with a text that a damaged
+   file has lost are skipped, too. */
 static void v8_strings(const hd_v8 *v8, const hd_graph *graph, const uint8_t *reached, string_list *list) {
     uint32_t n = 0, *all = needed(malloc(((size_t)hd_graph_object_count(graph) + 1) * sizeof *all));
     hd_string_table *t = &list->table;

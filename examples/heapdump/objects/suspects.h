@@ -174,8 +174,7 @@ uint64_t *step_times(uint32_t count);
 uint32_t find_growing(matched *m, pile *piles);
 
 /* suspects_class_ways.c */
-/* The path to most objects of a class. With several snapshots, only new objects count; if there are none, objects
-   that grew. */
+/* The path to most objects of a class. With several snapshots, only new objects count; else objects that grew. */
 typedef struct class_way {
     steps way;                   /* no steps: no object holds most of them */
     bool to_holder;              /* no common path: it leads to the nearest object above most of them */

@@ -140,7 +140,7 @@ static uint32_t top_of_tree(const shot *s, uint32_t object) {
 }
 
 /* The nearest object of the program above more than half of n objects, on the shortest paths. A tree counts as one
-   object. HD_NONE: no such object, or one with unrelated children. */
+   object. HD_NONE: no object is above so many, or its children are unrelated. */
 static uint32_t holder_of_most(const shot *s, const uint32_t *list, uint32_t n, uint32_t *sharing) {
     const ways *w = &s->ways;
     uint32_t *behind = needed(calloc((size_t)hd_graph_object_count(s->o.graph) + 1, sizeof *behind));

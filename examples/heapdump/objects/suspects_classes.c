@@ -118,7 +118,7 @@ static class_suspect grown_class(const matched *m, hd_histogram *const *h, const
     return one;
 }
 
-/* The classes with the largest growth of retained bytes, among those that grew in every step. */
+/* The classes with the largest growth of retained bytes, of classes that grew in every step. */
 typedef struct candidates {
     class_suspect list[EXACT];
     hd_class_row first[EXACT];
@@ -250,7 +250,7 @@ static bool held_alike(const shot *s, uint32_t x, uint32_t y, likeness how) {
     return how > ALL_ALIKE || s->closure[h] == s->closure[k];
 }
 
-/* An object with a holder like those of more than half of all objects, by Boyer and Moore's vote and a count;
+/* An object with a holder like the holders of more than half of all objects, by Boyer and Moore's vote and a count;
    HD_NONE: no majority. */
 static uint32_t majority(const shot *s, const crowd *c, uint32_t all, likeness how) {
     uint64_t votes = 0, counted = 0;
@@ -342,8 +342,8 @@ static bool same_root(const shot *s, uint32_t x, uint32_t y) {
     return hd_graph_root(s->o.graph, w->by[x]).kind == hd_graph_root(s->o.graph, w->by[y]).kind;
 }
 
-/* Whether the path to an object has the steps of the path to another object. An element of a list has no such step if
-   the other path has no list. */
+/* Whether the path to an object has the steps of the path to another object. An element of a list does not have them
+   if the other path has no list. */
 static bool has_steps(const shot *s, uint32_t object, uint32_t other, const common_step *shared, uint32_t back) {
     for (uint32_t i = 0;; i++) {
         if (s->head[object] != object && s->head[other] == other) return false;
@@ -404,7 +404,7 @@ static bool next_of(const matched *m, const pile *p, bool own, uint32_t *at, uin
     return false;
 }
 
-/* The name of more than half of the objects, found by a vote and counted; empty: no such name. */
+/* The name of more than half of the objects, found by a vote and counted; empty: no name is that frequent. */
 static hd_str common_name(const matched *m, const pile *p, bool own, uint32_t class_index, uint64_t all,
                           uint64_t *equal) {
     const shot *s = &m->shots[m->count - 1];

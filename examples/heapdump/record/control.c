@@ -94,7 +94,7 @@ static void client_hear(control *k, client *c) {
     nudge(k->heard);
 }
 
-/* Sends signs of life to waiting clients, and drops silent clients and those that hung up. */
+/* Sends signs of life to waiting clients, and drops clients that are silent or hung up. */
 static void clients_tend(control *k) {
     static const control_reply alive = { .version = CONTROL_VERSION, .code = CONTROL_ALIVE };
     for (client *c = k->clients; c < k->clients + CLIENTS; c++) {
@@ -281,8 +281,7 @@ static client *client_next(control *k) {
     return found;
 }
 
-/* Carries out all requests. control_close answers clients that asked to stop, control_written those that asked for a
-   snapshot. */
+/* Carries out all requests. control_close answers requests to stop, control_written requests for a snapshot. */
 void control_answer(recording *r) {
     control *k = r->control;
     taken(k->heard);

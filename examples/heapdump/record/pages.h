@@ -51,7 +51,7 @@ typedef struct paged {
 } paged;
 
 /* Opens the region of a running recording, found by its output file or the PID of a process, or a file of record
-   --keep. False if there is none; the error was printed. */
+   --keep. False on failure; the error was printed. */
 bool pages_open(const arguments *a, const char *what, region *r);
 void pages_close(region *r);
 /* Finds the processes with live blocks, the largest first: the process of --pid, or of `what` if that is a pid, else

@@ -232,12 +232,12 @@ void control_listen(recording *r);
 /* Descriptor that becomes readable when a request arrives; -1: no control socket. */
 int control_polled(const recording *r);
 void control_answer(recording *r);
-/* Answers a client that asked for a snapshot: its heaps are those of the timeline from index `first` on. */
+/* Answers a client that asked for a snapshot: its heaps are in the timeline, from index `first` on. */
 void control_written(recording *r, struct client *c, uint32_t moment, uint32_t under_way, size_t first);
 void control_close(recording *r, int status);
 
 /* snapshot.c */
-/* The region of the recording that writes a file or has a process, to be read and closed. -1: no such recording; -2:
+/* The region of the recording that writes a file or has a process, to be read and closed. -1: no recording found; -2:
    it does not answer, as a message said. */
 int recording_region(const arguments *a, const char *what);
 

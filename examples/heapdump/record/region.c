@@ -80,8 +80,8 @@ bool region_make(region *r, const char *keep) {
     return true;
 }
 
-/* Maps a region that another process records into, or a file with one; false if it is none. The region takes over the
-   descriptor. */
+/* Maps a region that another process records into, or a file with one; false if it is not a region. The region takes
+   over the descriptor. */
 bool region_from(region *r, int fd) {
     struct stat st;
     r->base = NULL;

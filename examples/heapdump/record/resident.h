@@ -39,7 +39,7 @@ void resident_guess_stacks(resident_maps *m, size_t threads);
 void resident_sum(const resident_maps *m, uint64_t live, uint64_t part[RESIDENT_PARTS]);
 void resident_maps_free(resident_maps *m);
 
-/* Maps that held blocks or were stacks at the last look. They still count as such if nothing newer is known. */
+/* Maps that held blocks or were stacks at the last look. They still count as that if nothing newer is known. */
 typedef struct resident_ranges {
     struct { uint64_t start; bool holds; } *at; /* holds: blocks; else a stack */
     size_t count;
@@ -49,8 +49,8 @@ typedef struct resident_ranges {
    and finds the stacks: returns 0 or an errno, ENOENT if it does not map the region. `before`: from the last look, or
    empty. */
 int resident_read(uint64_t pid, uint64_t inode, const resident_ranges *before, resident_maps *maps);
-/* The second marks the maps with blocks of recorder `number` in the region, and adds up the parts. False if there is
-   no such recorder. */
+/* The second marks the maps with blocks of recorder `number` in the region, and adds up the parts. False if the
+   recorder does not exist. */
 bool resident_parts(resident_maps *maps, const void *base, uint64_t bytes, uint32_t number,
                     const resident_ranges *before, uint64_t part[RESIDENT_PARTS]);
 /* The third keeps facts for the next look. False: out of memory. The caller frees to->at with free. */

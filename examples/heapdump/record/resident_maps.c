@@ -7,7 +7,7 @@
 
 enum { MAPS_MOST = 1 << 20 };
 
-/* Parses digits up to `end`; false if there are none, or the number exceeds 64 bits. */
+/* Parses digits up to `end`; false if it finds no digits, or the number exceeds 64 bits. */
 static bool number(const char **at, const char *end, unsigned base, uint64_t *n) {
     const char *from = *at;
     for (*n = 0; *at < end; ++*at) {

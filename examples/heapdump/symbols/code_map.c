@@ -1,5 +1,5 @@
 /* Names for code that a program generated at run time, from /tmp/perf-PID.map: one line "START SIZE NAME" for each
-   piece of code, numbers in hexadecimal. node --perf-basic-prof, Java and Python write such maps for perf. */
+   piece of code, numbers in hexadecimal. node --perf-basic-prof, Java and Python write these maps for perf. */
 
 #include "dwarf.h"
 

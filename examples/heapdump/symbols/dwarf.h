@@ -33,7 +33,7 @@ typedef struct symbols_ranges {
 typedef struct symbols_scope {
     Dwarf_Die die;
     uint32_t around;             /* the scope around it; HD_NONE: none */
-    uint32_t named;              /* C++: its symbols_named, or that of the scope around it; HD_NONE: none */
+    uint32_t named;              /* C++: its symbols_named, or the surrounding scope's; HD_NONE: none */
 } symbols_scope;
 
 /* A C++ DIE that qualifies names: a function, a class, a namespace. */
@@ -83,7 +83,8 @@ void symbols_take(symbols_elf *o, const char *path, const char *file, int fd);
 void symbols_close(symbols_elf *o);
 uint32_t symbols_function_at(symbols_elf *o, Dwarf_Addr address, symbols_frame *frame);
 uint32_t symbols_frames(symbols_elf *o, Dwarf_Addr address, bool qualified, symbols_frame *frames, uint32_t capacity);
-/* All functions, by linkage name, those of debug information first; a name may be passed more than once. */
+/* All functions, by linkage name, first from debug information, then from the symbol table; a name may be passed more
+   than once. */
 void symbols_all_names(symbols_elf *o, bool with_dwarf, void (*take)(void *user, const char *name), void *user);
 
 /* names.c */
@@ -126,7 +127,7 @@ typedef struct code_map code_map;
 code_map *code_map_open(void);
 /* Reads new lines of the file. */
 void code_map_read(code_map *m, int fd);
-/* The function at an address, to be freed; NULL if the map has none there. */
+/* The function at an address, to be freed; NULL if the map has no code there. */
 char *code_map_name(code_map *m, uint64_t address);
 void code_map_free(code_map *m);
 

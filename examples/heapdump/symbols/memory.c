@@ -6,8 +6,8 @@
 
 /* libdw uses some allocations without a check. Where it checks, it treats a failed allocation like missing debug
    information. So in the child, a failed allocation ends the process, except for sizes that only damaged files ask
-   for. These functions come before those of libc and of preloaded libraries, and call the next one. Sanitizers bring
-   their own. */
+   for. These functions override libc and preloaded libraries, and call the next function of the name. Sanitizers
+   bring their own. */
 #ifndef SYMBOLS_SANITIZED
 #define SYMBOLS_ALLOCATION_MAX (1u << 30)
 

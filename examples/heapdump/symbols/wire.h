@@ -19,7 +19,7 @@ enum {
 typedef struct wire_question {
     uint32_t object, version, count, text_bytes;
     uint8_t kind, level, strict; /* kind: a symbols_kind, or WIRE_OPEN */
-    uint8_t files, open;         /* open: bits of the files whose descriptors are attached */
+    uint8_t files, open;         /* open: bits of the files with an attached descriptor */
     uint8_t build_id_size, build_id[32]; /* wanted */
 } wire_question;
 

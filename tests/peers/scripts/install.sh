@@ -62,7 +62,7 @@ check "the man page" 0 "$(MANPATH=$at/share/man status man --warnings heapdump)"
 mkdir elsewhere
 check "the installed tool reads a file" "96 B" "$("$at/bin/heapdump" tree app.folded | awk 'NR == 1 { print $1, $2 }')"
 check "... and records" "0 1" "$(status "$at/bin/heapdump" record -o installed.json -- /bin/sh -c 'echo') $(grep -c '^heapdump: wrote installed.json' err)"
-check "... with its own recorder; without one, the message names HEAPDUMP_RECORDER" "1 1" "$(cp "$at/bin/heapdump" elsewhere/ && status elsewhere/heapdump record -- /bin/true) $(grep -c 'HEAPDUMP_RECORDER can say where it is' err)"
+check "... with its own recorder; without one, the message names HEAPDUMP_RECORDER" "1 1" "$(cp "$at/bin/heapdump" elsewhere/ && status elsewhere/heapdump record -- /bin/true) $(grep -c 'set HEAPDUMP_RECORDER to its path' err)"
 check "HEAPDUMP_RECORDER names the recorder" "0 1" \
   "$(HEAPDUMP_RECORDER=dest/opt/h/lib/heapdump/libheapdump_record.so status elsewhere/heapdump record -o named.json -- /bin/sh -c 'echo') $(grep -c '^heapdump: wrote named.json' err)"
 check "... and a missing one is reported" "1 heapdump: HEAPDUMP_RECORDER: cannot read no.so: No such file or directory" \
