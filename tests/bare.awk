@@ -1,6 +1,6 @@
 # Removes comments and strings from lines of C, for rooms.sh and floors.sh. The caller resets in_comment at each file.
 
-# What a line has besides comments, and strings as "".
+# A line without its comments, with "" for each string.
 function bare(s,    out, at, c) {
     out = ""
     for (;;) {

@@ -1,5 +1,5 @@
-/* Valid arguments for test_calls.c: an object of each type, made when a call first asks for it and freed after that
-   call. Include after private.h. */
+/* Valid arguments for test_calls.c: an object of each type. It is made when a call first needs it, and freed after
+   that call. Include after private.h. */
 #ifndef CALL_FIXTURES_H
 #define CALL_FIXTURES_H
 
@@ -17,7 +17,7 @@ static void must(bool made) {
     exit(3);
 }
 
-/* Types of objects, and the function that frees each. An object made of others comes before them. */
+/* Types of objects, and the function that frees each. An object comes before the objects that it is made from. */
 #define OBJECTS(X) \
     X(hd_diff, hd_diff_free) X(hd_breakdown, hd_breakdown_free) X(hd_merger, hd_merger_free) \
     X(hd_rows_writer, hd_rows_writer_free) X(hd_chrome_writer, hd_chrome_writer_free) \
@@ -39,7 +39,7 @@ static void must(bool made) {
 OBJECTS(OBJECT)
 #undef OBJECT
 
-/* A valid object, made once a call. `forget` drops the object that a call has freed. */
+/* Makes a valid object, once per call. `forget` drops the object that a call has freed. */
 static void (*forget)(void);
 #define OBJECT(type, end) \
     static void type##_forget(void) { the_##type = NULL; } \
@@ -51,10 +51,10 @@ static void (*forget)(void);
 OBJECTS(OBJECT)
 #undef OBJECT
 
-static hd_buffer written;        /* output of calls */
-static hd_buffer input;          /* input of calls */
+static hd_buffer written;        /* output of the calls */
+static hd_buffer input;          /* input of the calls */
 
-/* A second graph where both are needed. */
+/* A second graph, for calls that need both. */
 static hd_graph *graph_of_three(bool sealed) {
     hd_graph *graph = hd_graph_create(NULL, NULL);
     hd_class class_ = { 7, hd_cstr("Thing"), hd_cstr("scope"), true };
@@ -121,7 +121,7 @@ CREATED(hd_places, hd_places_create(NULL, NULL))
 CREATED(hd_contexts, hd_contexts_create(NULL))
 MADE(hd_pages, hd_recorder_pages(hd_recorder_valid(), NULL, &out, NULL))
 
-static uint64_t block[4];        /* its first word is recorded */
+static uint64_t block[4];        /* the address of its first word is recorded */
 
 static hd_recorder *hd_recorder_made(void) {
     hd_recorder *rec = hd_recorder_create(NULL, NULL);
@@ -136,7 +136,7 @@ static hd_register *hd_register_made(void) {
     return reg;
 }
 
-/* A region that a recorder has ended in. */
+/* A region of a recorder that has ended. */
 static void *region_valid(void) {
     static uint64_t bytes = 256 << 10;
     static void *region;
@@ -191,7 +191,7 @@ static hd_status trace_of_a_scalar(hd_out to) {
     return hd_chrome_write_dumps(&(hd_chrome_dumps){ .scalars = &scalar, .scalar_count = 1 }, NULL, to, NULL);
 }
 
-/* A file of the format that the call's name says. */
+/* Writes a file of the format in the call's name. */
 static hd_status file_of_format(hd_out to) {
     hd_graph *graph = graph_of_three(true);
     hd_status status;
@@ -279,7 +279,7 @@ static void fixtures_free(void) {
 #undef OBJECT
     hd_buffer_free(&written);
     hd_buffer_free(&out_buffer);
-    hd_buffer_free(&input);      /* the next call may want another format */
+    hd_buffer_free(&input);      /* the next call may need another format */
 }
 
 #endif

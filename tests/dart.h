@@ -1,8 +1,7 @@
-/* Dart snapshots for tests and benchmarks. Include after heapdump.h.
-
-   snap_ calls append to a snapshot in memory, number by number; `pad` makes every number that many bytes
-   longer than it needs to be. snap_sample is a snapshot with something of everything. dart_repeat writes
-   one snapshot's content many times over: object 1 of the first refers to object 1 of each other. */
+/* Dart snapshots for tests and benchmarks. Include after heapdump.h. snap_ calls append a snapshot to memory, number
+   by number; `pad` lengthens every number by that number of bytes. snap_sample is a snapshot with every kind of
+   record and value. dart_repeat writes one snapshot's content many times: object 1 of the first copy refers to object
+   1 of each other copy. */
 #ifndef DART_H
 #define DART_H
 
@@ -89,7 +88,7 @@ HD_UNUSED static void snap_data(snap *s, const hd_dart_value *d) {
     }
 }
 
-/* Object ids of copy k start `k` times the number of objects later. */
+/* Object ids of copy k are higher by k times the number of objects. */
 HD_UNUSED static void dart_repeat_pass(hd_in in, uint32_t copies, uint32_t copy, char kind, snap *s, hd_out out) {
     hd_dart_reader *r = NULL;
     hd_dart_record record;
@@ -124,7 +123,7 @@ HD_UNUSED static void dart_repeat_pass(hd_in in, uint32_t copies, uint32_t copy,
             for (size_t i = 0; i < record.count; i++)
                 snap_uleb(s, record.references[i] ? record.references[i] + shift : 0);
         if (kind == 'x' && (record.kind == 'i' || !record.kind) && !copy && record.id < 2)
-            snap_uleb(s, h->external_count * copies); /* for the case that there are none */
+            snap_uleb(s, h->external_count * copies); /* also if the snapshot has no external objects */
         if (kind == 'X' && record.kind == 'x') {
             snap_uleb(s, record.id ? record.id + shift : 0);
             snap_uleb(s, record.size);
@@ -150,7 +149,7 @@ HD_UNUSED static void dart_repeat(const void *data, size_t size, uint32_t copies
     free(s.data);
 }
 
-/* A class with up to two fields; NULL: no such field. */
+/* A class with up to two fields; a NULL field is omitted. */
 HD_UNUSED static void snap_named(snap *s, const char *name, const char *library, const char *uri, const char *field,
                                  const char *second) {
     snap_uleb(s, 0);
@@ -177,7 +176,7 @@ HD_UNUSED static void snap_object(snap *s, uint64_t class_id, uint64_t size, con
     snap_numbers(s, n, references);
 }
 
-/* Twelve objects, of which 11 and 12 are garbage; five classes. */
+/* Twelve objects in five classes; objects 11 and 12 are garbage. */
 HD_UNUSED static void snap_sample(snap *s, bool identities) {
     static const uint64_t root[] = { 2, 3, 0, 9 }, list[] = { 4, 5, 4, 300 - 294 }, node[] = { 7, 0, 8 };
     static const uint64_t named[] = { 10 }, cycle[] = { 12 }, back[] = { 11, 4 };

@@ -8,17 +8,16 @@
        HD__EACH_FAULT(f)                        // a loop that fails the 1st, 2nd, ... until none does
            { ...the call, its checks; leave with `break` or `return` only when a check failed... }
 
-       hd__write_faults w = {0};                // an output that keeps what it is given
-       w.fail_at = 2;                           // the second write fails, and all that follow
+       hd__write_faults w = {0};                // an output that keeps the written bytes
+       w.fail_at = 2;                           // the second write fails, and so do all later writes
        hd_out out = hd__faults_out(&w);
        hd__write_faults_free(&w);
 
        hd__reads r = { .data = data, .size = size, .chunk = 1 };  // an input byte by byte
        hd_in in = hd__faults_in(&r);
 
-   Freeing never fails and is not counted. Shrinking and growing both count as an allocation. A block
-   that is freed or resized with the wrong old_size, an address that was never handed out, a request
-   of 0 bytes with no block: these set `misuse`, which is a sentence (NULL: all is well). */
+   Freeing never fails and is not counted. Shrinking and growing both count as an allocation. `misuse` becomes
+   a sentence (else it is NULL) if a block is freed or resized with a wrong old_size or address. */
 #ifndef FAULTS_H
 #define FAULTS_H
 
@@ -26,23 +25,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For hd__arr_push, hd__arr_len and the like: the implementation takes its names of stb_ds back at its end. */
+/* hd__arr_push, hd__arr_len and similar macros need these names, which the implementation undefines at its end. */
 #define stbds_array_header hd__stbds_array_header
 #undef stbds_arrmaybegrow
 #define stbds_arrmaybegrow(a, n) ((void)0)
 
 typedef struct hd__faults {
     uint64_t fail_at;        /* which allocation fails, counted from 1; 0: none */
-    bool keep_failing;       /* so do all after it */
-    uint64_t count;          /* allocations asked for */
-    uint64_t failed;         /* of these, refused */
-    size_t live, peak, largest; /* bytes: now, the most at a time, the largest request */
+    bool keep_failing;       /* later allocations fail, too */
+    uint64_t count;          /* requested allocations */
+    uint64_t failed;         /* refused allocations */
+    size_t live, peak, largest; /* bytes: now, at the peak, and in the largest request */
     size_t blocks;           /* blocks now */
-    size_t cap;              /* refuse what would take `live` past this; 0: no cap */
+    size_t cap;              /* refuses an allocation if `live` would exceed this; 0: no cap */
     const char *misuse;
 } hd__faults;
 
-/* In front of every block, 16 bytes so that alignment stays malloc's. */
+/* Precedes every block. It has 16 bytes, to keep the alignment of malloc. */
 typedef struct hd__faults_head {
     uint64_t mark, size;
 } hd__faults_head;
@@ -74,7 +73,7 @@ HD_UNUSED static void *hd__faults_allocate(void *user, void *block, size_t old_s
         f->failed++;
         return NULL;
     }
-    /* Always a new address, and rubbish in what is new: no test passes by luck. */
+    /* Always use a new address, and fill new memory with rubbish, so that no test passes by luck. */
     hd__faults_head *fresh = (hd__faults_head *)malloc(sizeof *fresh + size);
     if (!fresh) return NULL;
     fresh->mark = HD__FAULTS_MARK;
@@ -100,25 +99,24 @@ HD_UNUSED static hd_allocator hd__faults_allocator(hd__faults *f) {
     return a;
 }
 
-/* The next fault: false when the last round never got as far as its own, which ends the loop. */
+/* Prepares the next fault. Returns false, which ends the loop, if the last round ended before its fault. */
 HD_UNUSED static bool hd__faults_next(hd__faults *f, bool *first) {
     if (!*first && f->count < f->fail_at) return false;
     f->fail_at = *first ? 1 : f->fail_at + 1;
-    f->count = f->failed = 0; /* live and blocks are carried over: a leak stays visible */
+    f->count = f->failed = 0; /* live and blocks keep their values: a leak stays visible */
     f->peak = f->largest = 0;
     *first = false;
     return true;
 }
 
-/* Runs the block that follows with the 1st, 2nd, ... allocation failing; the last run is the one in
-   which nothing failed (f.failed == 0). */
+/* Runs the next block with the 1st, 2nd, ... allocation failing. In the last run nothing fails (f.failed == 0). */
 #define HD__EACH_FAULT(f) for (bool hd__first = true; hd__faults_next(&(f), &hd__first);)
 
 typedef struct hd__write_faults {
-    uint64_t fail_at;        /* which write fails, counted from 1; 0: none. All after it fail too */
-    hd_status status;        /* with what; HD_OK means HD_IO */
-    uint64_t count, after;   /* writes; writes after the one that failed: a caller that went on */
-    uint8_t *data;           /* what the writes before it brought */
+    uint64_t fail_at;        /* number of the first write that fails, from 1; 0: none fails */
+    hd_status status;        /* status of a failed write; HD_OK means HD_IO */
+    uint64_t count, after;   /* writes; writes after the first failure, which no caller should make */
+    uint8_t *data;           /* bytes of the successful writes */
     size_t size, capacity;
 } hd__write_faults;
 
@@ -151,12 +149,12 @@ HD_UNUSED static void hd__write_faults_free(hd__write_faults *w) {
 typedef struct hd__reads {
     const void *data;
     size_t size;
-    size_t at;               /* what comes next; start with 0 */
-    size_t chunk;            /* bytes per read at most; 0: as many as fit */
-    uint64_t fail_at;        /* which read fails, counted from 1; 0: none. All after it fail too */
+    size_t at;               /* offset of the next byte; start with 0 */
+    size_t chunk;            /* most bytes per read; 0: no limit */
+    uint64_t fail_at;        /* number of the first read that fails, from 1; 0: none fails */
     uint64_t count;
     uint64_t repeat;         /* start again at `from` this many times before the end */
-    size_t from, until;      /* what is repeated: [from, until) */
+    size_t from, until;      /* the repeated bytes: [from, until) */
 } hd__reads;
 
 HD_UNUSED static int64_t hd__faults_read(void *user, void *buffer, size_t capacity) {
@@ -177,7 +175,7 @@ HD_UNUSED static int64_t hd__faults_read(void *user, void *buffer, size_t capaci
 
 HD_UNUSED static hd_in hd__faults_in(hd__reads *r) { return hd_in_callback(hd__faults_read, r); }
 
-/* Seeded random numbers (splitmix64), the same everywhere. */
+/* Seeded random numbers (splitmix64), equal on all systems. */
 HD_UNUSED static uint64_t hd__test_random(uint64_t *state) {
     uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

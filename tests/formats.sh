@@ -17,7 +17,7 @@ rows-json    rows
 memprof-text -
 '
 # The functions of tests/readers.h that the test of each format of the command must call.
-asked='stands_damage stands_pieces stands_faults stands_limits stands_malformed'
+asked='survives_damage survives_pieces survives_faults survives_limits survives_malformed'
 
 formats() {                      # formats ROOT: a line for each missing place
   cd "$1" || return 2
@@ -101,7 +101,7 @@ self_test() {
   sed -i 's/formats\/heaptrack.c/x.c/' "$dir/fuzz/fuzz_heaptrack.c"
   expect "format heaptrack: fuzz/fuzz_heaptrack.c: does not include examples/heapdump/formats/heaptrack.c" "another file"
   for f in $asked; do
-    sed -i "s/$f(/stands(/" "$dir/tests/test_heaptrack.c"
+    sed -i "s/$f(/survives(/" "$dir/tests/test_heaptrack.c"
     expect "format heaptrack: tests/test_heaptrack.c: does not call $f" "no $f"
   done
   echo "formats.sh: $((checks - failed)) passed, $failed failed"

@@ -1,9 +1,9 @@
 /* Graphs and dumps for tests and benchmarks. Include after heapdump.h.
 
-   dump_make writes a .NET CF dump whose answers are known: trees of objects, each a root's, of known size
-   and shape, with references across and up that change no dominator, garbage in cycles, references to
-   nothing. Objects of one tree are nodes 0 .. tree_size - 1, node k a child of (k - 1) / 3; ids are
-   scattered or ascend. */
+   dump_make writes a .NET CF dump of known shape and size. It has trees of objects, each below its own root.
+   References across and upward change no dominator. It also has garbage in cycles and references to missing ids. The
+   objects of a tree are nodes 0 .. tree_size - 1, and node k is a child of node (k - 1) / 3. Ids are scattered or
+   ascend. */
 #ifndef GRAPHS_H
 #define GRAPHS_H
 
@@ -12,11 +12,11 @@
 #include <string.h>
 
 typedef struct dump_shape {
-    uint32_t trees, tree_size;   /* objects that are alive: trees x tree_size */
-    uint32_t garbage;            /* objects in cycles of five that no root reaches */
+    uint32_t trees, tree_size;   /* live objects: trees x tree_size */
+    uint32_t garbage;            /* unreachable objects, in cycles of five */
     uint32_t types;
     uint32_t missing;            /* references to ids without a record, all different */
-    bool scattered;              /* ids in no order; else they ascend */
+    bool scattered;              /* ids in random order; else they ascend */
     uint64_t seed;
 } dump_shape;
 
@@ -31,13 +31,13 @@ HD_UNUSED static uint64_t graphs_random(uint64_t *state) {
     return x ^ x >> 31;
 }
 
-/* The id of object n: one to one on 31 bits. */
+/* The id of object n: different ids below 2^31 for different objects. */
 HD_UNUSED static uint64_t dump_id(const dump_shape *shape, uint32_t n) {
     if (!shape->scattered) return 0x1ce000 + (uint64_t)n * 3;
     return ((uint64_t)n * 0x5bd1e995u + 0x1234567u) & 0x7fffffffu;
 }
 
-/* The size of object n, and that of a whole subtree of a tree. */
+/* The size of object n, and of its whole subtree. */
 HD_UNUSED static uint64_t dump_size(uint32_t n) { return 12 + n % 31 * 4; }
 
 HD_UNUSED static uint64_t dump_retained(const dump_shape *shape, uint32_t tree, uint32_t node) {
@@ -76,7 +76,7 @@ HD_UNUSED static void dump_string(dump_text *t, const char *s) {
     t->size += strlen(s);
 }
 
-/* Objects are written in the order of their numbers; a type follows its first object. */
+/* Writes an object; objects come in the order of their numbers. A type comes after its first object. */
 HD_UNUSED static void dump_object(dump_text *t, const dump_shape *shape, uint32_t n, const uint64_t *ids,
                                   uint32_t count, dump_answers *a) {
     uint32_t type = n % 7 < 4 ? n % 3 % shape->types : (uint32_t)((uint64_t)n * 2654435761u >> 8) % shape->types;
@@ -102,7 +102,7 @@ HD_UNUSED static void dump_tree(dump_text *t, const dump_shape *shape, uint32_t 
             ids[n++] = dump_id(shape, first + c);
         for (uint64_t bits = graphs_random(random); n < 7 && (bits & 3) == 0; bits >>= 2) {
             if (up) up = (up - 1) / 3;
-            ids[n++] = dump_id(shape, first + up); /* up: changes no dominator */
+            ids[n++] = dump_id(shape, first + up); /* upward: changes no dominator */
         }
         if (*missing && k % 50 == 7) ids[n++] = 0x80000000u + --*missing;
         dump_object(t, shape, first + k, ids, n, a);
@@ -128,7 +128,7 @@ HD_UNUSED static dump_text dump_make(const dump_shape *shape, dump_answers *a) {
     for (uint32_t i = 0; i < shape->garbage; i++) {
         uint64_t ids[2];
         ids[0] = dump_id(shape, live + (i % 5 < 4 && i + 1 < shape->garbage ? i + 1 : i - i % 5));
-        ids[1] = dump_id(shape, i % live); /* garbage holds nothing */
+        ids[1] = dump_id(shape, i % live); /* garbage keeps no live object */
         dump_object(&t, shape, live + i, ids, 2, a);
     }
     for (uint32_t i = 0; i < shape->types; i++) {
@@ -151,8 +151,8 @@ HD_UNUSED static dump_text dump_make(const dump_shape *shape, dump_answers *a) {
     return t;
 }
 
-/* A graph with the shape of a heap: most references go to objects near by, some to a few that many refer
-   to, one in a hundred anywhere; a few arrays are large; a tenth is garbage. */
+/* A graph shaped like a real heap. Most references go to near objects, some to a few popular ones, one in a hundred
+   anywhere. A few arrays are large; a tenth of the objects is garbage. */
 HD_UNUSED static hd_graph *heap_like(uint32_t objects, uint64_t seed) {
     hd_graph_desc desc;
     hd_graph *g;

@@ -1,8 +1,7 @@
-/* Profiles from text and heaps as text, for the tests of profiles and traces. Include after
-   heapdump.h and cmocka.h.
+/* Profiles from text, and heaps as text, for the tests of profiles and traces. Include after heapdump.h and cmocka.h.
 
-   A node is written as its path, "/" being the root and "/A/B" B below A; a row as its nodes, bytes
-   and blocks, "-" for blocks that are not told: "/BrMain/Init /T 151 -". */
+   A node is written as its path: "/" is the root, "/A/B" is B below A. A row is its nodes, bytes and blocks, with "-"
+   for unknown blocks: "/BrMain/Init /T 151 -". */
 #ifndef HEAPS_H
 #define HEAPS_H
 
@@ -18,7 +17,7 @@ HD_UNUSED static hd_profile *profile_new(uint32_t axes) {
     return p;
 }
 
-/* The node at a path, made when it is not there. */
+/* The node at a path; adds it if it is missing. */
 HD_UNUSED static uint32_t path_node(hd_profile *p, uint32_t axis, const char *path) {
     uint32_t node = 0;
     while (*path == '/' && path[1]) {
@@ -42,7 +41,7 @@ HD_UNUSED static void add_cell(hd_profile *p, const char *backtrace, const char 
     assert_int_equal(hd_profile_add(p, nodes, bytes, blocks, NULL), HD_OK);
 }
 
-/* The recorded heap of the document, "Recorded heap": white and yellow cells. */
+/* The heap of "Recorded heap" in the document: its white and yellow cells. */
 HD_UNUSED static hd_profile *document_profile(void) {
     static const char *const types[] = { "/T", "/U", "/V", "/W" };
     static const struct {
@@ -93,7 +92,7 @@ HD_UNUSED static void put_rows(FILE *f, const char *prefix, const hd_axis *axes,
     }
 }
 
-/* The entries in their order, a line each; to be freed. */
+/* The entries in their order, one per line; the caller frees the text. */
 HD_UNUSED static char *breakdown_text(const hd_breakdown *b) {
     char *text;
     size_t size;
@@ -103,7 +102,7 @@ HD_UNUSED static char *breakdown_text(const hd_breakdown *b) {
     return text;
 }
 
-/* Cells in order of arrival. */
+/* The cells in the order in which they were added. */
 HD_UNUSED static char *profile_text(const hd_profile *p) {
     char *text;
     size_t size;
@@ -115,7 +114,7 @@ HD_UNUSED static char *profile_text(const hd_profile *p) {
     return text;
 }
 
-/* Compares, and frees what was found. */
+/* Compares, and frees `found`. */
 HD_UNUSED static void assert_text(char *found, const char *expected) {
     assert_string_equal(found, expected);
     free(found);
@@ -131,7 +130,7 @@ HD_UNUSED static bool axes_equal(const hd_axis *a, const hd_axis *b) {
     return true;
 }
 
-/* Whether two breakdowns are the same arrays, names included. */
+/* Whether two breakdowns have equal arrays, names included. */
 HD_UNUSED static bool breakdowns_equal(const hd_breakdown *a, const hd_breakdown *b) {
     hd_rows x = a->entries, y = b->entries;
     if (x.count != y.count || x.axis_count != y.axis_count ||
@@ -150,7 +149,7 @@ HD_UNUSED static hd_breakdown *exported(const hd_profile *p, hd_cutoff cutoff) {
     return b;
 }
 
-/* The entry at these paths (type may be NULL), HD_NONE when it is not listed. */
+/* The entry at these paths (type may be NULL), or HD_NONE if it is not listed. */
 HD_UNUSED static uint32_t entry_at(const hd_breakdown *b, const char *backtrace, const char *type) {
     const char *path[2] = { backtrace, type ? type : "/" };
     uint32_t nodes[HD_MAX_AXES] = { 0 };

@@ -1,7 +1,7 @@
 /* Indexed memprof profiles for tests and benchmarks. Include after heapdump.h and memprof.h.
 
-   ix_ functions fill the columns of an hd_memprof_index by hand: functions one after the other, each with its blocks;
-   ix_random makes any, ix_program those of a larger program. */
+   ix_ functions fill the columns of an hd_memprof_index: one function after another, each with its blocks. ix_random
+   makes a random profile, ix_program the profile of a larger program. */
 #ifndef INDEXES_H
 #define INDEXES_H
 
@@ -13,7 +13,7 @@ typedef struct ix_model {
     char *text;                  /* names and files of ix_program and ix_random */
 } ix_model;
 
-/* Room for one more of n. */
+/* Makes room for one more element after n. */
 HD_UNUSED static void *ix_room(void *column, size_t n, size_t size) {
     if (n & (n - 1)) return column;
     column = realloc(column, (n ? 2 * n : 1) * size);
@@ -88,7 +88,7 @@ HD_UNUSED static void ix_function(ix_model *m, uint64_t guid) {
     IX_PUSH(uint32_t, m->site_first, m->index.function_count, 0);
 }
 
-/* Of the last function; values by schema. */
+/* Adds a block to the last function; `values` are in the order of the schema. */
 HD_UNUSED static void ix_block(ix_model *m, uint32_t stack, const uint64_t *values) {
     uint32_t n = m->index.field_count;
     IX_PUSH(uint32_t, m->block_stack, m->index.block_count, stack);
@@ -96,8 +96,8 @@ HD_UNUSED static void ix_block(ix_model *m, uint32_t stack, const uint64_t *valu
     m->block_first[m->index.function_count] = ++m->index.block_count;
 }
 
-/* Up to 6 functions in order of their GUIDs, 12 locations, 10 stacks, 4 blocks a function: as the RFC has it, in the
-   function that allocates. Some numbers are at their limits. */
+/* Up to 6 functions in order of their GUIDs, 12 locations, 10 stacks, and 4 blocks per function. As in the RFC,
+   blocks belong to the function that allocates. Some numbers are at their limits. */
 HD_UNUSED static void ix_random(ix_model *m, uint64_t *seed, uint32_t fields) {
     static const char *const files[] = { "", "a.c", "/usr/include/a.h", "/usr/include/b.h", "./x//y/", "/", "src/a.c", "src" };
     static const char *const names[] = { "", "main", "_Z3newv", "a.c" };

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names with all that JSON escapes, several kinds of UTF-8, lone surrogates; no bytes that are no
-   UTF-8 at all, which come out as U+FFFD. */
+/* A name with every character that JSON escapes, several kinds of UTF-8, and lone surrogates. It has no invalid
+   UTF-8, which would come out as U+FFFD. */
 HD_UNUSED static hd_str random_name(uint64_t *r, char buffer[64], bool zero) {
     static const char *const pieces[] = { "a", "f(int)", "\"", "\\", "\n", "\x01", "\x1f", "\x7f", "/", " ", "{}[],:",
                                           "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\xa0\x80", "<self>", "\xc2\x80" };

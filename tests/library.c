@@ -1,4 +1,4 @@
-/* The library that all tests share: see private.h. */
+/* The library that all tests share; private.h explains it. */
 #define LIBRARY
 #include "private.h"
 

@@ -1,4 +1,4 @@
-/* A file of tests/data in memory, wherever the test is run from. Include after heapdump.h and cmocka.h. */
+/* Reads a file of tests/data into memory, whatever the current directory. Include after heapdump.h and cmocka.h. */
 #ifndef LOAD_H
 #define LOAD_H
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* To be freed. */
+/* The caller frees the data. */
 static void load(const char *name, uint8_t **data, size_t *size) {
     char path[256];
     hd_in in;

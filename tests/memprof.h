@@ -1,7 +1,7 @@
 /* Raw memprof profiles for tests and benchmarks. Include after heapdump.h.
 
-   mp_ functions append a profile's numbers to bytes in memory, without the library's help: mp_write makes a
-   file of columns, mp_sample and mp_random make columns, mp_process those of one run of a larger program. */
+   mp_ functions append a profile's numbers to bytes in memory, without the library's help. mp_write makes a file from
+   columns. mp_sample and mp_random make columns; mp_process makes the columns of one run of a larger program. */
 #ifndef MEMPROF_H
 #define MEMPROF_H
 
@@ -25,14 +25,14 @@ HD_UNUSED static void mp_raw(mp_bytes *b, const void *data, size_t size) {
     b->size += size;
 }
 
-/* A number of so many bytes. */
+/* Appends a number of `width` bytes. */
 HD_UNUSED static void mp_put(mp_bytes *b, unsigned width, uint64_t value) {
     uint8_t bytes[8];
     for (unsigned i = 0; i < width; i++) bytes[b->big ? width - 1 - i : i] = (uint8_t)(value >> 8 * i);
     mp_raw(b, bytes, width);
 }
 
-/* The same in place of what is there. */
+/* Replaces the number of `width` bytes at `at`. */
 HD_UNUSED static void mp_set(mp_bytes *b, size_t at, unsigned width, uint64_t value) {
     size_t size = b->size;
     b->size = at;
@@ -50,11 +50,11 @@ HD_UNUSED static void mp_header(mp_bytes *b, uint64_t version, uint64_t total, u
     mp_put(b, 8, stacks);
 }
 
-/* Bytes of fields 1 to 27; what versions have: 19, 25, 25, 27, 27. */
+/* Bytes of fields 1 to 27. Versions 1 to 5 have 19, 25, 25, 27 and 27 fields. */
 static const uint8_t mp_width[28] = { 0, 4, 8, 8, 8, 8, 4, 4, 4, 4, 8, 4, 4, 4, 4, 4, 4, 4, 4, 8, 8, 4, 4, 8, 4, 4, 4, 8 };
 static const uint8_t mp_fields[6] = { 0, 19, 25, 25, 27, 27 };
 
-/* Fills up to 8 bytes from `start` on. */
+/* Pads to a multiple of 8 bytes from `start`. */
 HD_UNUSED static void mp_fill(mp_bytes *b, size_t start, uint64_t padding) {
     for (; (b->size - start) % 8; padding >>= 8) {
         uint8_t byte = (uint8_t)padding;
@@ -99,7 +99,7 @@ HD_UNUSED static void mp_write(mp_bytes *b, const hd_memprof_raw *r) {
     mp_set(b, start + 40, 8, at[1]);
 }
 
-/* Columns that can be changed. */
+/* Columns that a test can change. */
 typedef struct mp_model {
     hd_memprof_raw raw;
     hd_memprof_segment *segments;
@@ -140,8 +140,8 @@ HD_UNUSED static void mp_close(mp_model *m) {
     free(m->counters);
 }
 
-/* Two segments, three blocks of two stacks; field f of block i is 1000 i + f, times 2^32 where it has 8 bytes.
-   Stack 2 has an address outside of all segments. Histograms of 3, 0 and 2 counters. */
+/* Two segments, and three blocks of two stacks. Field f of block i is 1000 i + f, times 2^32 if it has 8 bytes. Stack
+   2 has an address outside of all segments. The histograms have 3, 0 and 2 counters. */
 HD_UNUSED static void mp_sample(mp_model *m, uint32_t version) {
     static const uint64_t pc[] = { 0x401010, 0x401234, 0x7f0000000123, 0x401010, 0x402fff, 0x99 };
     mp_open(m, version, 2, 3, 2, 6, version > 3 ? 5 : 0);
@@ -181,8 +181,8 @@ HD_UNUSED static uint64_t mp_next(uint64_t *state) {
 }
 HD_UNUSED static uint32_t mp_below(uint64_t *state, uint32_t n) { return n ? (uint32_t)(mp_next(state) % n) : 0; }
 
-/* Anything a file may have: up to 5 segments, 12 stacks, 20 blocks of them, none where there are no stacks. Addresses
-   are few, so that stacks are alike; `slide` moves the segments, as address space layout randomisation does. */
+/* A random file: up to 5 segments, 12 stacks and 20 blocks (no block without stacks). Addresses are few, so that
+   stacks are alike. `slide` moves the segments, as address space layout randomisation does. */
 HD_UNUSED static void mp_random(mp_model *m, uint64_t *seed, uint32_t version, uint64_t slide) {
     uint32_t segments = mp_below(seed, 6), stacks = mp_below(seed, 13), blocks = stacks ? mp_below(seed, 21) : 0;
     uint64_t base = mp_next(seed) >> mp_below(seed, 40);
@@ -215,12 +215,13 @@ HD_UNUSED static void mp_random(mp_model *m, uint64_t *seed, uint32_t version, u
             m->counters[counter++] = mp_next(seed) >> (version > 4 ? 48 : 20);
     }
     m->raw.counter_count = counter;
-    /* the room there is between sections decides how much of this a file keeps */
+    /* a file keeps only the part of this that fits into the gap between its sections */
     m->raw.padding[1] = (version < 4 ? blocks % 2 && version < 3 + 1 : 0) ? 0x40ee7fdc : 0;
 }
 
-/* One process of a program that has `known` contexts, of which it ran `contexts`. Equal contexts have equal stacks,
-   but for the libraries' place. As many addresses in a stack as the profiles of the document's clang had: 3. */
+/* One process of a program with `known` contexts, which ran `contexts` of them. Equal contexts have equal stacks,
+   except for the addresses of the libraries. A stack has 3 addresses on average, as in the profiles of the document's
+   clang. */
 HD_UNUSED static void mp_process(mp_model *m, uint32_t process, uint32_t contexts, uint32_t known, uint32_t version) {
     uint64_t seed = process + 1, slide = (mp_next(&seed) & 0xffff) << 12;
     uint32_t pcs = 0, step = known / contexts ? known / contexts : 1;
@@ -250,7 +251,7 @@ HD_UNUSED static void mp_process(mp_model *m, uint32_t process, uint32_t context
     }
 }
 
-/* The raw profiles of an input, and no heaps of them. */
+/* Reads the raw profiles of an input, without heaps of them. */
 HD_UNUSED static hd_status mp_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err) {
     hd_options raw;
     memset(&raw, 0, sizeof raw);

@@ -1,7 +1,7 @@
 /* pprof profiles from text. Include after heapdump.h and cmocka.h.
 
-   A message is written as its fields, by number: 1:5 a number (negative ones too), 1(5 6) packed numbers, 1{...} a
-   message, 1'text' a string, 1#9 a length of 9 without what it is of, and %0a any byte. */
+   A message is written as its fields, by number. 1:5 is a number (maybe negative), 1(5 6) are packed numbers, 1{...}
+   is a message, 1'text' a string. 1#9 is a length of 9 without its content, and %0a is any byte. */
 #ifndef PPROF_H
 #define PPROF_H
 

@@ -1,12 +1,12 @@
-# Opens heapdump.h for the tests: what is private there gets external linkage, so that one object of the library serves
-# all of them.
+# Opens heapdump.h for the tests: private functions and variables get external linkage, so that all tests can share
+# one object of the library.
 #
 #   awk -v as=library -f private.awk heapdump.h     the whole header, its private functions and variables not static
-#   awk -v as=names -f private.awk heapdump.h       the same without the bodies of functions: what tests include
+#   awk -v as=names -f private.awk heapdump.h       the same without the bodies of functions, for tests to include
 #
-# Inline functions, and constants but for the rows of the registry, stay as they are. The library's lines keep their
-# numbers. Names have neither empty lines nor comments of the implementation, so that a change inside a
-# function leaves their text as it is.
+# Inline functions and constants stay unchanged; only the rows of the registry are opened too. as=library keeps the
+# numbers of lines. as=names leaves out empty lines and comments of the implementation. So a change inside a function
+# does not change that text.
 function bad(what) { print FILENAME ":" NR ": private.awk: " what ": " $0 > "/dev/stderr"; failed = 1; exit 1 }
 function head_of(line) { sub(/ *\{.*$/, ";", line); return line }
 function give(line) { if (as == "library" || line != "") print line }

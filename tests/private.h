@@ -1,8 +1,8 @@
-/* heapdump.h with its private names, for the tests of them: instead of heapdump.h. One object of the library, made of
-   library.c, serves all tests; private.awk makes it and what is included here.
+/* Include this instead of heapdump.h, to test its private functions. All tests share one object of the library, made
+   from library.c. private.awk makes that object's source and the header that is included here.
 
-   What that object asks of the system it asks through the functions below. A test that is to watch, or to fail, one
-   defines it, not static; else it does what its name says. */
+   The object makes its system calls through the functions below. library.c defines them to do what their names say. A
+   test that wants to observe a call, or let it fail, defines the function itself, not static. */
 #ifndef PRIVATE_H
 #define PRIVATE_H
 
@@ -20,7 +20,8 @@ long test_sysconf(int name);
 int test_lock(pthread_mutex_t *mutex);
 int test_unlock(pthread_mutex_t *mutex);
 
-/* A thread that is alone takes no locks, and its peaks are exact: false, and it does as others. */
+/* If false, the recorder locks even if the process has one thread. (A single thread takes no locks, and its peaks are
+   exact.) */
 extern bool test_alone;
 #if defined(__GLIBC__) && defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
@@ -29,7 +30,7 @@ extern bool test_alone;
 #endif
 #endif
 
-/* How many portions a budget is divided into, for each entry: few, and bounds are met early. */
+/* The number of portions of a budget, for each entry. With few portions, tests meet the bounds early. */
 extern unsigned test_portions;
 #define HD__BUDGET_PORTIONS_EACH test_portions
 

@@ -1,5 +1,5 @@
-/* What a reader of a format of the tool's own has to stand: its input cut off, damaged, in pieces, without memory.
-   Include after heapdump.h, cmocka.h and faults.h. */
+/* Tests for each reader of a format in examples/heapdump/formats. The input is cut off, damaged, or arrives in
+   pieces; memory runs out. Include after heapdump.h, cmocka.h and faults.h. */
 #ifndef READERS_H
 #define READERS_H
 
@@ -16,7 +16,7 @@ HD_UNUSED static hd_status read_with(const hd_format *format, const void *data, 
     return hd_read_memory(data, size, &options, dump, err);
 }
 
-/* Strictly, or, where `lenient`, with so many warnings. To be freed. */
+/* Reads without error, strictly, or leniently with this number of warnings. The caller frees the dump. */
 HD_UNUSED static hd_dump *read_well(const hd_format *format, const void *data, size_t size, bool lenient, uint64_t warnings) {
     hd_options options = { .lenient = lenient };
     hd_dump *dump;
@@ -37,8 +37,9 @@ HD_UNUSED static uint64_t dump_sum(const hd_dump *dump) {
     return sum;
 }
 
-/* Any bytes: leniently what strict reading takes is taken, too; memory is a multiple of what is there, and all goes. */
-HD_UNUSED static void stands(const hd_format *format, const void *data, size_t size, size_t memory) {
+/* Reads any bytes. Lenient reading must accept whatever strict reading accepts. At most `memory` bytes are live, and
+   none afterwards. */
+HD_UNUSED static void survives(const hd_format *format, const void *data, size_t size, size_t memory) {
     uint64_t sum[2];
     hd_status status[2];
     for (int lenient = 0; lenient < 2; lenient++) {
@@ -63,28 +64,28 @@ HD_UNUSED static void stands(const hd_format *format, const void *data, size_t s
     if (!status[0]) assert_true(!status[1] && sum[0] == sum[1]);
 }
 
-/* A small input cut off at every byte, and every bit of it turned round. */
-HD_UNUSED static void stands_damage(const hd_format *format, const void *data, size_t size, size_t memory) {
+/* Cuts off a small input at every byte, and flips each of its bits. */
+HD_UNUSED static void survives_damage(const hd_format *format, const void *data, size_t size, size_t memory) {
     uint8_t *copy = (uint8_t *)malloc(size + 1);
     assert_non_null(copy);
     for (size_t n = 0; n <= size; n++) {
-        uint8_t *exact = (uint8_t *)malloc(n + !n); /* what is read behind its end is found */
+        uint8_t *exact = (uint8_t *)malloc(n + !n); /* so that sanitizers find a read past the end */
         assert_non_null(exact);
         memcpy(exact, data, n);
-        stands(format, exact, n, memory);
+        survives(format, exact, n, memory);
         free(exact);
     }
     memcpy(copy, data, size);
     for (size_t bit = 0; bit < 8 * size; bit++) {
         copy[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        stands(format, copy, size, memory);
+        survives(format, copy, size, memory);
         copy[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     free(copy);
 }
 
-/* An input in pieces of any size is as it is in one. */
-HD_UNUSED static void stands_pieces(const hd_format *format, const void *data, size_t size) {
+/* An input in pieces of any size gives the same dump as in one piece. */
+HD_UNUSED static void survives_pieces(const hd_format *format, const void *data, size_t size) {
     hd_dump *whole = read_well(format, data, size, false, 0);
     for (size_t chunk = 1; chunk < 400; chunk = 2 * chunk + 1) {
         hd__reads r = { .data = data, .size = size, .chunk = chunk };
@@ -98,8 +99,8 @@ HD_UNUSED static void stands_pieces(const hd_format *format, const void *data, s
     hd_dump_free(whole);
 }
 
-/* Each allocation fails once, each read too; then memory ends at each bound. */
-HD_UNUSED static void stands_faults(const hd_format *format, const void *data, size_t size) {
+/* Lets each allocation fail once, then each read, and then tries many limits of memory. */
+HD_UNUSED static void survives_faults(const hd_format *format, const void *data, size_t size) {
     hd__faults f = { 0 };
     hd_options options = { .formats = format, .format_count = 1, .lenient = true };
     hd_dump *dump;
@@ -131,9 +132,9 @@ HD_UNUSED static void stands_faults(const hd_format *format, const void *data, s
     options.progress = NULL;
 }
 
-/* An input that takes much memory takes no more than max_memory, and is refused where that is too little; so is one of
-   more records than max_records. */
-HD_UNUSED static void stands_limits(const hd_format *format, const void *data, size_t size) {
+/* A large input needs at most about twice max_memory, and exceeds the limit if max_memory is too small. It also
+   exceeds the limit if it has more records than max_records. */
+HD_UNUSED static void survives_limits(const hd_format *format, const void *data, size_t size) {
     enum { LEAST = 32768, RECORDS = 64 };
     hd_options few = { .limits = { .max_records = RECORDS } };
     hd_dump *none;
@@ -155,13 +156,13 @@ HD_UNUSED static void stands_limits(const hd_format *format, const void *data, s
     }
 }
 
-/* A text in which each '?' is a place of a number: it is read strictly with 1 at all places. With a malformed number at
-   one of them it is refused, with the place, and lenient reading withstands it. */
-HD_UNUSED static void stands_malformed(const hd_format *format, const char *text) {
+/* In `text` each '?' is the place of a number. With 1 at all places the text is read strictly. With a malformed
+   number at one place it is refused, and lenient reading survives it. */
+HD_UNUSED static void survives_malformed(const hd_format *format, const char *text) {
     static const char *const bad[] = { "18446744073709551616", "99999999999999999999999999", "-1", "1x", "x", "\xc2\xb2" };
     char *made = (char *)malloc(30 * strlen(text) + 1);
     assert_non_null(made);
-    for (size_t place = 0, places = 1; place <= places; place++) { /* 0: none is malformed */
+    for (size_t place = 0, places = 1; place <= places; place++) { /* 0: all numbers are well-formed */
         for (size_t i = 0; i < (place ? sizeof bad / sizeof *bad : 1); i++) {
             size_t n = 0, seen = 0;
             hd_dump *dump;
@@ -177,14 +178,14 @@ HD_UNUSED static void stands_malformed(const hd_format *format, const char *text
             if (!place && status) fail_msg("line %d: %s", (int)err.line, err.message);
             if (place && !status) fail_msg("number %zu is read although it is %s", place, bad[i]);
             assert_true(!status || (err.offset <= n && *err.message));
-            if (place) stands(format, made, n, 1 << 20);
+            if (place) survives(format, made, n, 1 << 20);
         }
     }
     free(made);
 }
 
-/* Brackets that open a million times behind `head`: refused, without memory for each. */
-HD_UNUSED static void stands_depth(const hd_format *format, const char *head, char bracket) {
+/* A million opening brackets after `head` are refused, without memory for each. */
+HD_UNUSED static void survives_depth(const hd_format *format, const char *head, char bracket) {
     enum { DEEP = 1000000, MOST = 1 << 20 };
     size_t n = strlen(head);
     char *text = (char *)malloc(n + DEEP);
@@ -205,7 +206,7 @@ HD_UNUSED static void stands_depth(const hd_format *format, const char *head, ch
     free(text);
 }
 
-/* A text of `count` pieces, each as `put` prints piece i, behind `head`. To be freed. */
+/* A text of `head`, `count` pieces that `put` prints, and `tail`. The caller frees it. */
 HD_UNUSED static char *long_text(const char *head, const char *tail, int count, int (*put)(char *to, size_t room, int i)) {
     enum { MOST = 400 };
     char *text = (char *)malloc(strlen(head) + (size_t)count * MOST + strlen(tail) + 1);

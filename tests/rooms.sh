@@ -319,7 +319,7 @@ function mark_seen(c, before) {
     if (!continued) directive = 0
 }
 
-# The public function or type that a line declares, or "". `} name;` and a type declared before need no second comment.
+# The public function or type that a line declares, or "". `} name;` and a type declared before need no comment again.
 function declared(s) {
     if (s ~ /^HEAPDUMP_API [^=]*\(/) { match(s, /[A-Za-z_0-9]+\(/); return substr(s, RSTART, RLENGTH - 1) }
     if (s !~ /^typedef .*hd_[a-z]/ || s ~ /hd__/) return ""
@@ -330,7 +330,7 @@ function declared(s) {
     return seen_type[s]++ ? "" : s
 }
 
-# A row of the index: an example or a directory of them, and functions. A row without an example continues the row above.
+# A row of the index: an example or a directory of them, and functions. Rows without an example continue the row above.
 function index_row(s,    n, i, word) {
     n = split(s, word, " ")
     for (i = 1; i <= n; i++) {

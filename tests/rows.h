@@ -1,12 +1,12 @@
-/* Rows, as tests of them write and read them, and heaps of random names and labels. Include after heapdump.h,
-   cmocka.h and faults.h. */
+/* Rows for tests that write and read them, and heaps with random names and labels. Include after heapdump.h, cmocka.h
+   and faults.h. */
 #ifndef ROWS_H
 #define ROWS_H
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of heaps, to be freed. */
+/* Heaps written as rows; the caller frees the buffer. */
 HD_UNUSED static hd_buffer rows_of(const hd_heap *heaps, size_t count, hd_rows_form form) {
     hd_buffer out = { 0 };
     hd_error err = { 0 };
@@ -16,7 +16,7 @@ HD_UNUSED static hd_buffer rows_of(const hd_heap *heaps, size_t count, hd_rows_f
     return out;
 }
 
-/* A dump of rows, whatever they begin with. */
+/* Reads rows in any of their forms. */
 HD_UNUSED static hd_dump *rows_read(const void *data, size_t size) {
     hd_options options = { .format = "rows" };
     hd_dump *dump = NULL;
@@ -36,7 +36,8 @@ HD_UNUSED static void assert_buffers(const hd_buffer *a, const hd_buffer *b) {
         fail_msg("these differ:\n%s\n%s", (const char *)a->data, (const char *)b->data);
 }
 
-/* A name of any bytes: what ends cells, names and lines, escapes of CSV, JSON and rows, formulas, no UTF-8. */
+/* A name of any bytes: separators of cells, names and lines, escapes of CSV, JSON and rows, formulas, invalid
+   UTF-8. */
 HD_UNUSED static hd_str nasty_name(uint64_t *r, char buffer[64]) {
     static const char *const pieces[] = {
         "main", "f(int, char)", ";", "\\", "\\e", "\\;", ",", "\"", "\"\"", "\n", "\r\n", "=1+2", "@x", "-", "+", " ", "\t", "\x7f",
@@ -53,7 +54,7 @@ HD_UNUSED static hd_str nasty_name(uint64_t *r, char buffer[64]) {
     return name;
 }
 
-/* A text for a label, without bytes of 0; NULL now and then. */
+/* A text for a label, without zero bytes; sometimes NULL. */
 HD_UNUSED static const char *nasty_text(uint64_t *r, char buffer[64]) {
     hd_str name = nasty_name(r, buffer);
     size_t n = 0;
@@ -66,7 +67,7 @@ HD_UNUSED static const char *nasty_text(uint64_t *r, char buffer[64]) {
 
 HD_UNUSED static uint64_t random_number(uint64_t *r) { return hd__test_random(r) >> hd__test_below(r, 64); }
 
-/* A profile over some axes, of which the first is a backtrace if `axes` is even. */
+/* A profile over some axes; the first axis is a backtrace if `axes` is even. */
 HD_UNUSED static hd_profile *random_rows_profile(uint64_t *r, uint32_t cells, bool small_names) {
     static const char *const sets[][3] = { { "backtrace", "type", "arena" }, { "backtrace", "type", NULL }, { "backtrace", NULL, NULL },
                                            { "type", NULL, NULL }, { "backtrace", "zone\n\"x\"", NULL }, { "type", "backtrace", NULL } };

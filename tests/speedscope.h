@@ -1,5 +1,5 @@
-/* Reads speedscope's JSON, so that tests and harnesses can compare it with the heaps it was written from: only the
-   form that speedscope.c writes, keys in its order. Include after speedscope.c. */
+/* Reads speedscope's JSON, so that tests and harnesses can compare it with the heaps from which it was written. It
+   reads only the form that speedscope.c writes, with keys in this order. Include after speedscope.c. */
 #ifndef SPEEDSCOPE_H
 #define SPEEDSCOPE_H
 
@@ -12,7 +12,7 @@ typedef struct scope_text {
     bool bad;
 } scope_text;
 
-/* Whether `word` comes next, behind white space; it is passed then. */
+/* Whether `word` comes next, after white space; if so, skips it. */
 static bool scope_has(scope_text *t, const char *word) {
     size_t n = strlen(word);
     while (t->at < t->end && strchr(" \n", *t->at)) t->at++;
@@ -24,7 +24,7 @@ static void scope_must(scope_text *t, const char *word) {
     if (!scope_has(t, word)) t->bad = true;
 }
 
-/* Whether an array goes on; the comma is passed. */
+/* Whether an array has another item; skips the comma. */
 static bool scope_item(scope_text *t, bool any) { return !any || scope_has(t, ","); }
 
 static uint64_t scope_number(scope_text *t) {
@@ -43,7 +43,7 @@ static size_t scope_utf8(unsigned code, char *to) {
     return 3;
 }
 
-/* A string. Its text is longer than its value, so `to` has room if it has the size of the text. */
+/* A string. Its text is at least as long as its value, so `to` needs only the text's size. */
 static hd_str scope_string(scope_text *t, char *to) {
     static const char code[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
     hd_str s = { to, 0 };
@@ -67,7 +67,7 @@ static hd_str scope_string(scope_text *t, char *to) {
     return s;
 }
 
-/* "name (file:line)", or the name. To be freed. */
+/* "name (file:line)", or only the name. The caller frees it. */
 static char *scope_label(hd_str name, hd_str file, uint64_t line, size_t *size) {
     char *label = (char *)calloc(1, name.len + file.len + 32);
     if (!label) abort();
@@ -81,7 +81,7 @@ static char *scope_label(hd_str name, hd_str file, uint64_t line, size_t *size) 
     return label;
 }
 
-/* Adds the frames' labels below the root of axis 0, in their order: a frame named twice is one node. */
+/* Adds the frames' labels below the root of axis 0, in their order. Frames with equal labels become one node. */
 static size_t scope_frames(scope_text *t, hd_profile *p, uint32_t **nodes) {
     size_t count = 0, room = 0, text = (size_t)(t->end - t->at) + 1;
     char *name = (char *)malloc(text), *file = (char *)malloc(text);
@@ -103,7 +103,7 @@ static size_t scope_frames(scope_text *t, hd_profile *p, uint32_t **nodes) {
     return count;
 }
 
-/* Adds a profile's samples to `p`, frame numbers being looked up in `frames`, an axis of labels. */
+/* Adds a profile's samples to `p`. `frames` is an axis with the labels of the frame numbers. */
 static void scope_samples(scope_text *t, hd_axis frames, const uint32_t *nodes, size_t count, hd_profile *p) {
     scope_text weights = *t;
     uint64_t sum = 0, end;
@@ -132,8 +132,9 @@ static void scope_samples(scope_text *t, hd_axis frames, const uint32_t *nodes, 
     t->at = weights.at;
 }
 
-/* The profiles of a text: at most `room`, each of one axis, sorted, of labels; their names as JSON, quoted. Returns
-   their number, or -1 if the text is not in the form. To be freed. */
+/* Reads at most `room` profiles of a text, sorted, each with one axis of labels. `names` are their names as quoted
+   JSON. Returns the number of profiles, or -1 if the text does not have the expected form. The caller frees the
+   profiles. */
 static int scope_read(const void *data, size_t size, hd_profile **profiles, hd_str *names, int room) {
     scope_text whole = { (const char *)data, (const char *)data + size, false }, t = whole, frames = whole;
     hd_profile *labels = hd_profile_create(&(hd_profile_desc){ .axis_count = 1 }, NULL);
@@ -143,7 +144,7 @@ static int scope_read(const void *data, size_t size, hd_profile **profiles, hd_s
     size_t count;
     int n = 0;
     if (!labels || !text) abort();
-    for (; frames.at < frames.end; frames.at++)  /* names hold no quote that is not escaped */
+    for (; frames.at < frames.end; frames.at++)  /* a name contains no unescaped quote */
         if (scope_has(&frames, shared)) break;
     count = scope_frames(&frames, labels, &nodes);
     scope_must(&frames, "]}}");
@@ -168,7 +169,7 @@ static int scope_read(const void *data, size_t size, hd_profile **profiles, hd_s
     return t.bad ? -1 : n;
 }
 
-/* The bytes of a profile by backtrace, frames as scope_read names them. To be freed. */
+/* The bytes of a profile by backtrace, with frames named as in scope_read. The caller frees the profile. */
 static hd_profile *scope_expected(const hd_profile *of) {
     hd_profile *p = hd_profile_create(&(hd_profile_desc){ .axis_count = 1 }, NULL);
     hd_axis axis = hd_profile_axis(of, 0);

@@ -47,7 +47,7 @@ static hd_dump *a_real_file(const char *name) {
     hd_dump *dump;
     load(name, &data, &size);
     dump = read_well(&format, data, size, false, 0);
-    stands_pieces(&format, data, size);
+    survives_pieces(&format, data, size);
     free(data);
     return dump;
 }
@@ -298,22 +298,22 @@ static const char damaged[] =
 
 static void damage_is_survived(void **state) {
     (void)state;
-    stands_damage(&format, damaged, sizeof damaged - 1, 65536);
-    stands_faults(&format, damaged, sizeof damaged - 1);
-    stands_pieces(&format, damaged, sizeof damaged - 1);
+    survives_damage(&format, damaged, sizeof damaged - 1, 65536);
+    survives_faults(&format, damaged, sizeof damaged - 1);
+    survives_pieces(&format, damaged, sizeof damaged - 1);
 }
 
 static void malformed_numbers_are_refused(void **state) {
     (void)state;
-    stands_malformed(&format, "{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"\",\"bklt\":true,\"bkacc\":true,\"tu\":\"i\",\"Mtu\":\"\",\"tuth\":?,"
+    survives_malformed(&format, "{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"\",\"bklt\":true,\"bkacc\":true,\"tu\":\"i\",\"Mtu\":\"\",\"tuth\":?,"
                               "\"cmd\":\"\",\"pid\":?,\"te\":?,\"tg\":?,\"pps\":[{\"tb\":?,\"tbk\":?,\"tl\":?,\"mb\":?,\"mbk\":?,\"gb\":?,\"gbk\":?,\"eb\":?,"
                               "\"ebk\":?,\"rb\":?,\"wb\":?,\"fs\":[?,?]}],\"ftbl\":[\"[root]\",\"f\"]}");
 }
 
 static void depth_takes_no_memory(void **state) {
     (void)state;
-    stands_depth(&format, "{\"dhatFileVersion\":2,\"x\":", '[');
-    stands_depth(&format, "{\"dhatFileVersion\":2,\"pps\":[{\"fs\":[", '{');
+    survives_depth(&format, "{\"dhatFileVersion\":2,\"x\":", '[');
+    survives_depth(&format, "{\"dhatFileVersion\":2,\"pps\":[{\"fs\":[", '{');
     for (uint32_t deep = 1; deep <= 513; deep = deep == 1 ? 7 : deep == 7 ? 8 : deep == 8 ? 512 : deep + 1) {
         char text[2000];
         hd_options options = { .limits = { .max_depth = deep < 9 ? 7 : 0 } };
@@ -340,7 +340,7 @@ static int put_frame(char *to, size_t room, int i) {
 static void limits_bind(void **state) {
     (void)state;
     char *table = long_text("],\"ftbl\":[", "]}", 9000, put_frame), *text = long_text(MODE("copy") "\"pps\":[", table, 9000, put_point);
-    stands_limits(&format, text, strlen(text));
+    survives_limits(&format, text, strlen(text));
     free(table), free(text);
 }
 

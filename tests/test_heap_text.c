@@ -53,7 +53,7 @@ static void real_files_have_their_totals(void **state) {
             else assert_null(hd_dump_heap(dump, h)->process);
         }
         hd_dump_free(dump);
-        stands_pieces(&format, data, size);
+        survives_pieces(&format, data, size);
         free(data);
     }
 }
@@ -479,19 +479,19 @@ static const char threads[] =
 
 static void damage_is_withstood(void **state) {
     (void)state;
-    stands_damage(&format, small, sizeof small - 1, 300000);
-    stands_damage(&format, threads, sizeof threads - 1, 300000);
-    stands_damage(&format, symbols, sizeof symbols - 1, 300000);
-    stands_pieces(&format, small, sizeof small - 1);
-    stands_faults(&format, small, sizeof small - 1);
-    stands_faults(&format, threads, sizeof threads - 1);
-    stands_faults(&format, symbols, sizeof symbols - 1);
+    survives_damage(&format, small, sizeof small - 1, 300000);
+    survives_damage(&format, threads, sizeof threads - 1, 300000);
+    survives_damage(&format, symbols, sizeof symbols - 1, 300000);
+    survives_pieces(&format, small, sizeof small - 1);
+    survives_faults(&format, small, sizeof small - 1);
+    survives_faults(&format, threads, sizeof threads - 1);
+    survives_faults(&format, symbols, sizeof symbols - 1);
 }
 
 static void malformed_numbers_are_refused(void **state) {
     (void)state;
-    stands_malformed(&format, "heap profile: ?: ? [?: ?] @ heapprofile\n?: ? [?: ?] @ 0x?\n");
-    stands_malformed(&format, "heap_v2/16\n  t*: ?: ? [?: ?]\n@ 0x?\n  t*: ?: ? [?: ?]\n\nMAPPED_LIBRARIES:\n");
+    survives_malformed(&format, "heap profile: ?: ? [?: ?] @ heapprofile\n?: ? [?: ?] @ 0x?\n");
+    survives_malformed(&format, "heap_v2/16\n  t*: ?: ? [?: ?]\n@ 0x?\n  t*: ?: ? [?: ?]\n\nMAPPED_LIBRARIES:\n");
 }
 
 static int put_stack(char *to, size_t room, int i) {
@@ -501,7 +501,7 @@ static int put_stack(char *to, size_t room, int i) {
 static void limits_bind(void **state) {
     (void)state;
     char *text = long_text("heap profile: 5000: 40000 [10000: 80000] @ heapprofile\n", "\nMAPPED_LIBRARIES:\n", 5000, put_stack);
-    stands_limits(&format, text, strlen(text));
+    survives_limits(&format, text, strlen(text));
     free(text);
 }
 
@@ -514,7 +514,7 @@ static void claims_are_not_believed(void **state) {
         "heap_v2/1\n@ 0x5\nt18446744073709551615: 18446744073709551615: 18446744073709551615 [0: 0]\n",
         HEAD "MAPPED_LIBRARIES:\n0-ffffffffffffffff r-xp ffffffffffffffff 0:0 0 /x\n",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) stands(&format, texts[i], strlen(texts[i]), 300000);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) survives(&format, texts[i], strlen(texts[i]), 300000);
 }
 
 int main(void) {

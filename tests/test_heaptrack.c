@@ -48,7 +48,7 @@ static void a_real_recording_has_its_totals(void **state) {
                                 "(../sysdeps/nptl/libc_start_call_main.h:58) [libc.so.6]/main (/srv/app/heaps.cc:63) [heaps]/"
                                 "pass(int) (/srv/app/heaps.cc:50) [heaps] 20000 20\n");
     hd_dump_free(dump);
-    stands_pieces(&format, data, size);
+    survives_pieces(&format, data, size);
     free(data);
 }
 
@@ -260,16 +260,16 @@ static void older_versions_are_read(void **state) {
 
 static void damage_is_withstood(void **state) {
     (void)state;
-    stands_damage(&format, whole, sizeof whole - 1, 300000);
-    stands_pieces(&format, whole, sizeof whole - 1);
-    stands_faults(&format, whole, sizeof whole - 1);
+    survives_damage(&format, whole, sizeof whole - 1, 300000);
+    survives_pieces(&format, whole, sizeof whole - 1);
+    survives_faults(&format, whole, sizeof whole - 1);
     static const char old[] = "v 10100 2\nX ./app\ns libapp.so\ns leak(int)\ns app.cc\n" EVENTS;
-    stands_damage(&format, old, sizeof old - 1, 300000);
+    survives_damage(&format, old, sizeof old - 1, 300000);
 }
 
 static void malformed_numbers_are_refused(void **state) {
     (void)state;
-    stands_malformed(&format, "v 10400 3\nX ./app\nI 1000 5e2991\ns 1 f\ni ? 1 1 1 ?\nt ? 0\na ? ?\n+ 0\nc ?\n- 0\n");
+    survives_malformed(&format, "v 10400 3\nX ./app\nI 1000 5e2991\ns 1 f\ni ? 1 1 1 ?\nt ? 0\na ? ?\n+ 0\nc ?\n- 0\n");
 }
 
 static int put_site(char *to, size_t room, int i) {
@@ -280,7 +280,7 @@ static int put_site(char *to, size_t room, int i) {
 static void limits_bind(void **state) {
     (void)state;
     char *text = long_text("v 10400 3\nX ./app\ns 9 libapp.so\ns 9 leak(int)\n", "", 5000, put_site);
-    stands_limits(&format, text, strlen(text));
+    survives_limits(&format, text, strlen(text));
     free(text);
 }
 
@@ -297,7 +297,7 @@ static void long_names_and_chains_are_linear(void **state) {
     n += (size_t)snprintf(text + n, capacity - n, "\ns 1 c\n");
     for (int i = 1; i <= LINES; i++)
         n += (size_t)snprintf(text + n, capacity - n, "i %x 2 1 2 %x\nt %x %x\na 1 %x\n+ %x\n", i, i, i, i - 1, i, i - 1);
-    stands(&format, text, n, 64 * n);
+    survives(&format, text, n, 64 * n);
     hd_dump *dump = read_well(&format, text, n, false, 0);
     has_totals(dump, TOTALS(LINES, LINES, LINES, LINES, LINES, LINES, 0, 0));
     assert_int_equal(hd_profile_axis(hd_dump_heap(dump, 0)->profile, 0).node_name[LINES].len, 4096);

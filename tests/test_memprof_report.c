@@ -46,7 +46,7 @@ static void a_real_report(const char *file) {
     if (!strstr(text, "/lib/x86_64-linux-gnu/libstdc++.so.6+0xa57b9/malloc 72704 1\n")) fail_msg("%s", text);
     free(text);
     hd_dump_free(dump);
-    stands_pieces(&format, data, size);
+    survives_pieces(&format, data, size);
     free(data);
 }
 
@@ -119,7 +119,7 @@ static const char damaged[] = "Recorded MIBs (incl. live on exit):\n" MIB("12", 
 
 static void malformed_numbers_are_refused(void **state) {
     (void)state;
-    stands_malformed(&format, "Recorded MIBs (incl. live on exit):\nMIB:?/?/1.00/0/0\nStack for id ?:\n    #0 0x1 in f /a/b.c:3:4\n");
+    survives_malformed(&format, "Recorded MIBs (incl. live on exit):\nMIB:?/?/1.00/0/0\nStack for id ?:\n    #0 0x1 in f /a/b.c:3:4\n");
 }
 
 static int put_stack(char *to, size_t room, int i) {
@@ -131,15 +131,15 @@ static int put_block(char *to, size_t room, int i) { return snprintf(to, room, "
 static void limits_bind(void **state) {
     (void)state;
     char *stacks = long_text("", "", 9000, put_stack), *text = long_text("Recorded MIBs (incl. live on exit):\n", stacks, 9000, put_block);
-    stands_limits(&format, text, strlen(text));
+    survives_limits(&format, text, strlen(text));
     free(stacks), free(text);
 }
 
 static void damage_is_survived(void **state) {
     (void)state;
-    stands_damage(&format, damaged, sizeof damaged - 1, 65536);
-    stands_faults(&format, damaged, sizeof damaged - 1);
-    stands_pieces(&format, damaged, sizeof damaged - 1);
+    survives_damage(&format, damaged, sizeof damaged - 1, 65536);
+    survives_faults(&format, damaged, sizeof damaged - 1);
+    survives_pieces(&format, damaged, sizeof damaged - 1);
 }
 
 int main(void) {

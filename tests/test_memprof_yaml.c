@@ -72,7 +72,7 @@ static void llvm_shows_what_we_read(void **state) {
         assert_int_equal(hd_dump_write(dump, NULL, hd_out_memory(&out), NULL), HD_OK); /* the format's own */
         assert_int_equal(hd_out_memory(&out).write(&out, "", 1), HD_OK);
         same_text((char *)out.data, loaded("memprof-22-access.yaml"));
-        stands_pieces(&format, text, strlen(text));
+        survives_pieces(&format, text, strlen(text));
         hd_dump_free(dump);
         free(text);
     }
@@ -550,10 +550,10 @@ static const char accessed[] = "---\nDataAccessProfiles:\n  SampledRecords:\n   
 
 static void malformed_numbers_are_refused(void **state) {
     (void)state;
-    stands_malformed(&format, "---\nDataAccessProfiles:\n  SampledRecords:\n    - { Symbol: a, AccessCount: ?, Locations: "
+    survives_malformed(&format, "---\nDataAccessProfiles:\n  SampledRecords:\n    - { Symbol: a, AccessCount: ?, Locations: "
                               "[ { FileName: a.c, Line: ? } ] }\n  KnownColdStrHashes: [ ? ]\n");
-    stands_depth(&format, "---\nMemprofProfile:\n  Foo: ", '[');
-    stands_depth(&format, "---\nMemprofProfile:\n  Foo: ", '{');
+    survives_depth(&format, "---\nMemprofProfile:\n  Foo: ", '[');
+    survives_depth(&format, "---\nMemprofProfile:\n  Foo: ", '{');
 }
 
 static int put_record(char *to, size_t room, int i) {
@@ -563,16 +563,16 @@ static int put_record(char *to, size_t room, int i) {
 static void limits_bind(void **state) {
     (void)state;
     char *text = long_text("---\nDataAccessProfiles:\n  SampledRecords:\n", "", 5000, put_record);
-    stands_limits(&format, text, strlen(text));
+    survives_limits(&format, text, strlen(text));
     free(text);
 }
 
 static void damage_is_survived(void **state) {
     (void)state;
-    stands_damage(&format, damaged, sizeof damaged - 1, 1 << 20);
-    stands_pieces(&format, damaged, sizeof damaged - 1);
-    stands_faults(&format, damaged, sizeof damaged - 1);
-    stands_faults(&format, accessed, sizeof accessed - 1);
+    survives_damage(&format, damaged, sizeof damaged - 1, 1 << 20);
+    survives_pieces(&format, damaged, sizeof damaged - 1);
+    survives_faults(&format, damaged, sizeof damaged - 1);
+    survives_faults(&format, accessed, sizeof accessed - 1);
 }
 
 static void an_output_that_fails_is_told(void **state) {

@@ -1,6 +1,6 @@
-/* Traces from text and what was read as text, for the tests of Chromium traces. Include after heaps.h.
+/* Traces from text, and read heaps as text, for the tests of Chromium traces. Include after heaps.h.
 
-   Traces are written with ' for "; @ and # enclose the piece that an error is expected to point into. */
+   Traces are written with ' for ". An @ and a # enclose the place to which an error is expected to point. */
 #ifndef TRACES_H
 #define TRACES_H
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text with its quotes. Where piece is not NULL, it gets the offsets of the @ and # that were there. */
+/* The text with its quotes. If `piece` is not NULL, it gets the offsets of the @ and the #. */
 HD_UNUSED static char *trace_of(const char *quoted, uint64_t piece[2]) {
     char *text = (char *)malloc(strlen(quoted) + 1), *p = text;
     for (; *quoted; quoted++) {
@@ -25,7 +25,7 @@ HD_UNUSED static uint64_t line_of(const char *text, uint64_t offset) {
     return line;
 }
 
-/* Every heap, a line an entry: pid, dump, allocator, "self" before cells of heaps_v2, and the row. */
+/* All heaps, one entry per line: pid, dump, allocator, "self" before a cell of heaps_v2, and the row. */
 HD_UNUSED static char *dump_text(const hd_dump *d) {
     char *text, prefix[256];
     size_t size;
@@ -46,7 +46,7 @@ HD_UNUSED static char *dump_text(const hd_dump *d) {
     return text;
 }
 
-/* Reads the quoted text, strictly, from memory, and compares all of it. */
+/* Reads the quoted text strictly from memory, and compares all heaps. */
 HD_UNUSED static void assert_reads(const char *quoted, const char *expected) {
     char *text = trace_of(quoted, NULL);
     hd_dump *d;
@@ -85,8 +85,8 @@ HD_UNUSED static char *file_text(const char *path, size_t *size) {
     return text;
 }
 
-/* The events that open most traces here, each on a line of its own: frames 0 BrMain, 1 Init below it,
-   2 MsgLp below it, 3 RdMain; types 0 [unknown], 1 T, 2 U. */
+/* The events at the start of most traces in these tests, one per line. Frames: 0 BrMain, 1 Init below it, 2 MsgLp
+   below 0, 3 RdMain. Types: 0 [unknown], 1 T, 2 U. */
 #define FRAMES                                                                       \
     "{'pid':1,'ph':'M','name':'stackFrames','args':{'stackFrames':{\n"               \
     "'0':{'name':'BrMain'},'1':{'name':'Init','parent':'0'},\n"                      \
@@ -94,12 +94,12 @@ HD_UNUSED static char *file_text(const char *path, size_t *size) {
 #define TYPES                                                                        \
     "{'pid':1,'ph':'M','name':'typeNames','args':{'typeNames':{\n"                   \
     "'0':'[unknown]','1':'T','2':'U'}}}"
-/* The dump that follows them. */
+/* A dump that comes after these events. */
 #define HEAPS(heaps) "{'pid':1,'ts':10,'ph':'v','id':'0x1','args':{'dumps':{'heaps':" heaps "}}}"
 #define TRACE(heaps) "{'traceEvents':[\n" FRAMES ",\n" TYPES ",\n" HEAPS(heaps) "\n]}\n"
 #define ENTRIES(entries) TRACE("{'malloc':{'entries':[" entries "]}}")
 
-/* heaps_v2 whose good part is a cell of 3 bytes at /f. */
+/* A trace with heaps_v2. Its valid part is a cell of 3 bytes at /f. */
 #define V2_MAPS "'nodes':[{'id':1,'name_sid':1}],'types':[{'id':1,'name_sid':1}],'strings':[{'id':1,'string':'f'}]"
 #define V2_GOOD "1 1 m self /f / 3 -\n"
 #define V2_TRACE(allocators, maps)                                                                                   \

@@ -1,12 +1,12 @@
-/* A program that uses stb_ds itself, through allocation functions of its own: in the file that has
-   the implementation of heapdump.h, before it (-DORDER=1), after it (2), declared before and
-   implemented after it (3), after it as static functions (6, in C); or in another file: this one twice, as 4
-   (heapdump.h) and as 5 (stb_ds). */
+/* A program that also uses stb_ds, with its own allocation functions. -DORDER says where it implements stb_ds. 1 to 3
+   and 6 implement it in the file with the implementation of heapdump.h. 1 does so before heapdump.h, 2 after it; 3
+   declares stb_ds before and implements it after. 6 is like 2, with static functions (only in C). Else another file
+   implements stb_ds: this file is compiled twice, as 4 (heapdump.h) and as 5 (stb_ds). */
 #ifdef __cplusplus
 extern "C" {
 #endif
 int own_containers(int round);   /* nonzero: failed */
-int own_blocks(void);            /* that its stb_ds holds */
+int own_blocks(void);            /* blocks of the program's stb_ds */
 #ifdef __cplusplus
 }
 #endif
@@ -61,7 +61,7 @@ static char *name_of(char *buffer, int i) {
 
 int own_blocks(void) { return blocks; }
 
-/* An array, a hash map and a string map that live on from round 0 to 2. */
+/* An array, a hash map and a string map that live from round 0 to round 2. */
 int own_containers(int round) {
     static int *array;
     static int_pair *map;
@@ -97,7 +97,7 @@ int main(void) {
     for (int round = 0; round < 3; round++) {
         failed |= own_containers(round);
         int before = own_blocks();
-        failed |= other_file() || own_blocks() != before; /* heapdump's blocks are not among them */
+        failed |= other_file() || own_blocks() != before; /* heapdump's blocks are not counted */
     }
     return failed;
 }

@@ -1,4 +1,4 @@
-/* HD_SCOPE pops however the block is left; C and C++ alike. */
+/* HD_SCOPE pops its entry however the block is left, in C and in C++. */
 #include "heapdump.h"
 
 #define EXPECT(x) do { if (!(x)) return __LINE__; } while (0)

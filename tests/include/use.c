@@ -1,4 +1,5 @@
-/* A program in two files, C and C++ alike: this one with main (-DMAIN), the other without; or in one (-DALONE). */
+/* A program in two files, for C and C++: this file with main (-DMAIN), and again without. Or a program in one file
+   (-DALONE). */
 #include "heapdump.h"
 #include <string.h>
 
@@ -34,7 +35,7 @@ static hd_status provide(void) {
     return status;
 }
 
-/* Frames and types numbered for a trace. */
+/* Numbers frames and types for a trace. */
 static int deduplicate(void) {
     static const char text[] = "{\"0\":{\"name\":\"main\"},\"1\":{\"name\":\"init\",\"parent\":\"0\"}}";
     hd_deduplicator *frames = hd_deduplicator_create(HD_AXIS_BACKTRACE, NULL, NULL);
@@ -61,7 +62,7 @@ static uint32_t symbolize(void *user, const hd_memprof_address *address, hd_memp
     return capacity && !user ? 1 : 0;
 }
 
-/* A raw memprof profile: written, read, merged with itself, shown. */
+/* Writes, reads, merges and prints a raw memprof profile. */
 static int memprof(void) {
     hd_memprof_segment segment;
     hd_memprof_block block;
@@ -108,7 +109,7 @@ static int memprof(void) {
     return failed;
 }
 
-/* The RFC's layout: an index written and read. */
+/* Writes and reads an index in the RFC's layout. */
 static int memprof_rfc(void) {
     hd_memprof_location location;
     hd_memprof_index index, *read = NULL;
@@ -140,7 +141,7 @@ static int memprof_rfc(void) {
     return failed;
 }
 
-/* A profile, its breakdown, a trace of it and back: most rooms, and stb_ds inside. */
+/* A profile, its breakdown, and a trace written and read: most rooms, and stb_ds inside. */
 static int use(void) {
     static const char *const names[] = { "main", "init", "load", "draw" };
     hd_profile *profile = hd_profile_create(NULL, NULL);

@@ -1,4 +1,4 @@
-// node wasi.mjs PROGRAM.wasm ARGUMENTS...: runs it; its files are those of this directory.
+// node wasi.mjs PROGRAM.wasm ARGUMENTS...: runs it with access to the files of this directory.
 import { readFile } from 'node:fs/promises';
 import { WASI } from 'node:wasi';
 
