@@ -1,5 +1,5 @@
-/* threads. How long live blocks have been there, and whose threads they are of: exact cells of both axes by a clock that
-   the test sets; of this process, of a region as another sees it, of samples, after forks; what is wrong is told. */
+/* threads. Ages of live blocks, and the threads that allocated them: exact cells of both axes, by a clock that the
+   test sets. Tests the own process, a region seen from outside, samples, forks, and damage. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,10 +15,10 @@
 
 #define BYTES ((uint64_t)16 << 20)
 
-static uint8_t *region, *seen;   /* one memory, as the recorder has it, and as who looks on has it */
+static uint8_t *region, *seen;   /* one memory, mapped by the recorder and by an observer */
 static hd_recorder *rec;
 static uint32_t now;
-static unsigned asked;           /* how often the clock was */
+static unsigned asked;           /* number of calls of the clock */
 
 static int setup(void **state) {
     int fd = (int)syscall(SYS_memfd_create, "region", 0);
@@ -65,7 +65,7 @@ static char *put_path(char *end, hd_axis axis, uint32_t node) {
     return end;
 }
 
-/* A profile as lines "stack type thread age bytes blocks", without the axes that it does not have, sorted. */
+/* A profile as sorted lines "stack type thread age bytes blocks", without the axes that it lacks. */
 static const char *text_of(hd_profile *p) {
     static char text[8192];
     char lines[64][128], *end;
@@ -119,7 +119,7 @@ static void classes_have_bounds_and_names(void **state) {
     assert_string_equal(hd_age_name(99), "10 days or more");
 }
 
-/* What is recorded at 0, 500, 59,000 and 60,000, with one freed, one moved and one given its type later. */
+/* Records at 0, 500, 59,000 and 60,000 ms. One block is freed, one taken and restored, one gets its type later. */
 static void record_some(void) {
     hd_allocation taken;
     hd_record_alloc(rec, at(1), 100, "Old");
@@ -129,10 +129,10 @@ static void record_some(void) {
     hd_record_alloc(rec, at(4), 13, "Gone");
     now = 59000;
     assert_true(hd_record_free(rec, at(4)));
-    hd_record_alloc(rec, at(5), 17, NULL);         /* in the row of one that was freed */
+    hd_record_alloc(rec, at(5), 17, NULL);         /* reuses the row of the freed block */
     assert_true(hd_record_set_type(rec, at(5), "Late"));
     assert_true(hd_record_take(rec, at(2), &taken));
-    hd_record_restore(rec, &taken);                /* as old as it was */
+    hd_record_restore(rec, &taken);                /* keeps its age */
     now = 60000;
     hd_record_alloc(rec, at(6), 19, "Old");
 }
@@ -159,9 +159,9 @@ static void others_see_the_same(void **state) {
     create(true, (hd_recorder_desc){ .ages = true });
     record_some();
     assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 60000)), some_at_a_minute);
-    assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 0)), some_at_a_minute); /* as of the last block */
+    assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 0)), some_at_a_minute); /* as of the time of the last block */
     assert_string_equal(text_of(view(0, HD_HEAP_TOTAL, 0)), "- /Gone 13 1\n- /Late 17 1\n- /Old 137 4\n");
-    /* what was allocated after the time was read is new, not 49 days old */
+    /* a block allocated after the time was read is new, not 49 days old */
     assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 59990)),
                         "- /Late /100 ms to 1 s 17 1\n- /Old /10 s to 1 min 118 3\n- /Old /under 10 ms 19 1\n");
     assert_int_equal(hd_recorder_view(seen, BYTES, 0, &r, NULL), HD_OK);
@@ -180,7 +180,7 @@ static void a_clock_may_begin_anew(void **state) {
     assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 0)), "- /After /under 10 ms 20 1\n- /Before /1 s to 10 s 10 1\n");
 }
 
-/* Blocks of a sample stand for others of their age; sums are those without the axis. */
+/* Sampled blocks represent other blocks of their age. The sums equal the sums without the age axis. */
 static void samples_have_ages(void **state) {
     hd_rows cells;
     uint64_t bytes[2] = { 0 }, blocks = 0;
@@ -205,12 +205,12 @@ static void samples_have_ages(void **state) {
         assert_true(cells.amount[i].variance.lo > 0);
     }
     assert_int_equal(bytes[0] + bytes[1], stats.live_bytes);
-    assert_true(bytes[1] > 50000 && bytes[1] < 80000); /* truly 65,500, 4,000 bytes either way */
+    assert_true(bytes[1] > 50000 && bytes[1] < 80000); /* the true value is 65,500, with a deviation of 4,000 */
     assert_true(blocks > 4200 && blocks < 4800);
     hd_profile_free(p);
 }
 
-/* A trace has two axes: who asks for one has those. */
+/* A trace has two axes, so a snapshot for it asks for two_axes. */
 static void a_trace_goes_without(void **state) {
     char path[64];
     hd_snapshot_options options = { .two_axes = true, .now = 60000 };
@@ -235,7 +235,8 @@ static void nothing_is_kept_that_is_not_asked_for(void **state) {
     hd_recorded r;
     (void)state;
     create(true, (hd_recorder_desc){ .name = "plain" });
-    assert_int_equal(hd_tracker_set_thread("worker"), HD_OK); /* known, not told */
+    /* the tracker knows the name, the recorder does not keep it */
+    assert_int_equal(hd_tracker_set_thread("worker"), HD_OK);
     record_some();
     assert_string_equal(text_of(view(0, HD_HEAP_LIVE, 60000)), "- /Late 17 1\n- /Old 137 4\n");
     assert_int_equal(hd_recorder_view(seen, BYTES, 0, &r, NULL), HD_OK);
@@ -301,7 +302,7 @@ static size_t unwind(void *user, const void **pcs, size_t capacity) {
     return 2;
 }
 
-/* A thread that is renamed has its new name with the same stack, which was found before. */
+/* A renamed thread has its new name, also for a native stack that is already known. */
 static void native_stacks_have_threads(void **state) {
     (void)state;
     create(true, (hd_recorder_desc){ .threads = true,
@@ -343,7 +344,7 @@ static void a_child_has_ages_and_threads_of_its_own(void **state) {
                         "- /T /child /under 10 ms 4 1\n- /T /parent /under 10 ms 2 1\n");
 }
 
-static hd_allocation told;       /* the block that was freed last */
+static hd_allocation told;       /* the last freed block */
 
 static void tell(void *user, const hd_allocation *freed, uint32_t lifetime) {
     (void)user, (void)lifetime;
@@ -355,15 +356,15 @@ static bool is_type(const hd_allocation *a, const char *name) {
     return frame.kind == HD_FRAME_TYPE && !strcmp(frame.value, name);
 }
 
-static hd_allocation live[8];    /* by number, as at() has it */
+static hd_allocation live[8];    /* by number, see at() */
 
 static void keep(void *user, const hd_allocation *a) {
     (void)user;
     live[a->address / 32] = *a;
 }
 
-/* Returns where it went wrong; 0: nowhere. The child has sites of its own for what its parent's blocks are, and fewer
-   rows than its parent. */
+/* Returns the number of the failed check, or 0. The child has its own sites for its parent's blocks, and fewer rows
+   than its parent. */
 static int take_a_parents_blocks(void) {
     hd_recorder_counters stats;
     hd_allocation taken;
@@ -375,7 +376,7 @@ static int take_a_parents_blocks(void) {
     if (told.address != (uintptr_t)at(2) || !is_type(&told, "B")) return 2;
     if (!hd_record_take(rec, at(3), &taken)) return 3;
     hd_record_restore(rec, &taken);
-    if (rec->shard[0].blocks.count != 2) return 9; /* rows: of its own blocks only */
+    if (rec->shard[0].blocks.count != 2) return 9; /* only its own blocks have rows */
     hd_recorder_visit(rec, keep, NULL);
     if (!is_type(&live[1], "A") || !is_type(&live[3], "B") || !is_type(&live[6], "B")) return 4;
     if (live[1].time || live[3].time || live[6].time != 1000 || live[2].address) return 5;
@@ -387,8 +388,8 @@ static int take_a_parents_blocks(void) {
     return 0;
 }
 
-/* Returns where it went wrong; 0: nowhere. Two recorders have the same block, as where a hook tells both, and each has a
-   site of its own for it in the child. */
+/* Returns the number of the failed check, or 0. Two recorders have the same block, as if a hook reported it to both.
+   In the child each recorder has its own site for the block. */
 static int take_from_both(hd_recorder *other) {
     hd_recorder *both[] = { rec, other };
     hd_recorder_counters stats;
@@ -443,7 +444,7 @@ static void a_child_takes_its_parents_blocks(void **state) {
     assert_string_equal(text_of(view(1, HD_HEAP_LIVE, 1000)), "- /B /under 10 ms 11 2\n");
 }
 
-/* Without a region a child's rows are its own, and freed with it. */
+/* Without a region a child has its own rows, and frees them. */
 static void a_child_without_a_region(void **state) {
     pid_t child;
     int status;
@@ -486,7 +487,7 @@ static void a_free_needs_no_clock(void **state) {
     assert_int_equal(asked, before);
 }
 
-/* A small region, copied to the end of mapped memory, with each of its words changed in turn. */
+/* Copies a small region to the end of mapped memory, and changes each of its words in turn. */
 static void every_word_may_be_anything(void **state) {
     static const uint64_t words[] = { 0, 1, 7, 8, 4096, UINT64_MAX, UINT64_MAX - 7, (uint64_t)1 << 40, 0xffffffff };
     enum { SMALL = 1 << 20 };
@@ -505,7 +506,7 @@ static void every_word_may_be_anything(void **state) {
     memcpy(copy, seen, SMALL);
     for (uint64_t i = 0; i + 8 <= used; i += 8) {
         memcpy(&was, copy + i, 8);
-        if (!was && i % 1024) continue;            /* far from anything */
+        if (!was && i % 1024) continue;            /* in empty memory only every 128th word */
         for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
             hd_snapshot_options options = { .options = { .limits = { .max_records = 100000, .max_memory = 64 << 20 } } };
             hd_profile *p;

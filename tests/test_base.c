@@ -1,12 +1,12 @@
-/* >>text, >>memory, >>numbers, >>sets: statuses, strings, messages, memory, the small maps, sorting, sums. */
+/* >>text, >>memory, >>numbers, >>sets: statuses, strings, messages, memory, small maps, sorting, sums. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-/* hd__u128_product is in line, and compiled here without the compiler's 128-bit integers: so that its other branch can be
-   compared with them, and with the library's hd__hash_mix. */
+/* hd__u128_product is inline. It is compiled here without the compiler's 128-bit integers, to compare its other
+   branch with them and with the library's hd__hash_mix. */
 #if defined(__SIZEOF_INT128__)
 __extension__ typedef unsigned __int128 uint128;
 #define HAVE_WIDE
@@ -54,7 +54,7 @@ static void strings_compare_by_bytes(void **state) {
     uint64_t seed = 1;
     (void)state;
     for (int round = 0; round < 20000; round++) {
-        /* Few letters, so that equal prefixes happen; high bytes, so that signs would show. */
+        /* Few letters, so that equal prefixes occur; high bytes, to expose signed comparisons. */
         hd_str x = str(a, hd__test_below(&seed, 5)), y = str(b, hd__test_below(&seed, 5));
         for (int i = 0; i < 4; i++) {
             a[i] = "\0a\x7f\xff"[hd__test_below(&seed, 4)];
@@ -163,12 +163,12 @@ static void a_limit_and_a_refusal_are_told_apart(void **state) {
     char *p = (char *)hd__mem_realloc(&m, NULL, 0, 60);
     assert_non_null(p);
     assert_null(hd__mem_realloc(&m, NULL, 0, 41));
-    assert_int_equal(f.count, 1); /* not even asked */
+    assert_int_equal(f.count, 1); /* the allocator was not called */
     assert_int_equal(hd__mem_fail(&m, &err), HD_LIMIT);
     assert_int_equal(err.status, HD_LIMIT);
     assert_string_equal(err.message, "more memory needed than max_memory of 100 bytes");
     assert_null(hd__mem_realloc(&m, p, 60, 101));
-    p = (char *)hd__mem_realloc(&m, p, 60, 100); /* to the last byte */
+    p = (char *)hd__mem_realloc(&m, p, 60, 100); /* up to the last byte */
     assert_non_null(p);
     p = (char *)hd__mem_realloc(&m, p, 100, 10);
     f.fail_at = f.count + 1;
@@ -208,7 +208,7 @@ static void pages_grow_shrink_and_go(void **state) {
     assert_int_equal((uintptr_t)p % 4096, 0);
     for (int i = 0; i < 4096; i++) assert_int_equal(p[i], 0);
     memset(p, 0x5a, 4096);
-    assert_ptr_equal(a.allocate(a.user, p, 1, 4096), p); /* the page was there all along */
+    assert_ptr_equal(a.allocate(a.user, p, 1, 4096), p); /* the last page had room */
     unsigned char *q = (unsigned char *)a.allocate(a.user, p, 4096, 10000);
     assert_non_null(q);
     for (int i = 0; i < 10000; i++) assert_int_equal(q[i], i < 4096 ? 0x5a : 0);
@@ -224,7 +224,7 @@ static void pages_grow_shrink_and_go(void **state) {
     assert_null(a.allocate(a.user, NULL, 0, 0));
 }
 
-/* From libc and from the OS, and from one to the other: sizes around those where that changes. */
+/* Blocks from libc, from the OS, and moved from one to the other: sizes around the limit between them. */
 static void blocks_of_any_size_keep_their_bytes(void **state) {
     static const uint32_t sizes[] = { 1000, 4194303, 4194304, 4194305, 6291456, 6291457, 50000000, 9000000, 8388608, 4194304, 20000000,
                                       4194303, 4194304, 10, 30000000, 70000000, 5000000 };
@@ -232,7 +232,7 @@ static void blocks_of_any_size_keep_their_bytes(void **state) {
     unsigned char *p = NULL, *other = NULL;
     (void)state;
     for (size_t i = 0, old = 0; i < COUNT(sizes); old = sizes[i++]) {
-        other = (unsigned char *)a.allocate(a.user, other, old / 2, sizes[i] / 2); /* in the way */
+        other = (unsigned char *)a.allocate(a.user, other, old / 2, sizes[i] / 2); /* blocks the growth in place */
         p = (unsigned char *)a.allocate(a.user, p, old, sizes[i]);
         assert_non_null(p);
         assert_non_null(other);
@@ -240,7 +240,8 @@ static void blocks_of_any_size_keep_their_bytes(void **state) {
         for (size_t k = 0; k < sizes[i]; k += 997) p[k] = (unsigned char)(k % 251);
         memset(other, 0, sizes[i] / 2);
     }
-    if (!HD__LARGE_SANITIZED) assert_null(a.allocate(a.user, p, 5000000, SIZE_MAX / 2 - 4096)); /* sanitizers stop there */
+    /* sanitizers abort on this size */
+    if (!HD__LARGE_SANITIZED) assert_null(a.allocate(a.user, p, 5000000, SIZE_MAX / 2 - 4096));
     for (size_t k = 0; k < 5000000; k += 997) assert_int_equal(p[k], k % 251); /* a refusal changes nothing */
     assert_null(a.allocate(a.user, p, 5000000, 0));
     assert_null(a.allocate(a.user, other, 2500000, 0));
@@ -283,7 +284,7 @@ static void an_array_that_cannot_grow_stays(void **state) {
         if (f.failed) assert_true(n < 1000);
         assert_int_equal(hd__arr_len(a), n);
         for (uint32_t i = 0; i < n; i++) assert_int_equal(a[i], i);
-        assert_true(hd__arr_push(&m, a, n)); /* the next try is a new one */
+        assert_true(hd__arr_push(&m, a, n)); /* another attempt allocates again */
         assert_int_equal(a[n], n);
         hd__arr_free(&m, a);
         assert_int_equal(m.used, 0);
@@ -301,7 +302,7 @@ static void absurd_sizes_are_refused_unasked(void **state) {
     (void)state;
     assert_false(hd__arr_room(&m, a, SIZE_MAX));
     assert_false(hd__arr_room(&m, a, SIZE_MAX / 24));
-    assert_false(hd__arr_room(&m, a, SIZE_MAX / 24 + 2)); /* wraps round to 8 bytes */
+    assert_false(hd__arr_room(&m, a, SIZE_MAX / 24 + 2)); /* the size would wrap round to 8 bytes */
     assert_null(a);
     assert_true(hd__arr_room(&m, a, 1));
     hd__arr_resize(a, 1);
@@ -364,7 +365,7 @@ static void a_big_block_leaves_the_chunk_in_use(void **state) {
     assert_int_equal(f.live, 0);
 }
 
-/* NULL means that memory ran out, so nothing at all must have an address too. */
+/* NULL means that memory ran out, so a block of 0 bytes needs an address too. */
 static void an_arena_gives_nothing_too(void **state) {
     hd__faults f = { 0 };
     hd__mem m = mem_of(&f, 0);
@@ -381,7 +382,7 @@ static void arena_strings_end_with_nul(void **state) {
     hd__mem m = mem_of(&f, 0);
     hd__arena arena = { 0 };
     (void)state;
-    for (int i = 0; i < 100; i++) { /* into fresh and used memory */
+    for (int i = 0; i < 100; i++) { /* in fresh and in used memory */
         assert_string_equal(hd__arena_str(&m, &arena, str(NULL, 0)), "");
         assert_string_equal(hd__arena_str(&m, &arena, str("abcd", 2)), "ab");
     }
@@ -456,13 +457,14 @@ static void lengths_and_zeros_are_hashed(void **state) {
     assert_true(hd__hash_seed() != hd__hash_seed());
 }
 
-/* One word that the hash swallows whatever the seed would let a file make every name collide. */
+/* If one word made the hash ignore other words whatever the seed, a file could make all names collide. */
 static void no_word_makes_strings_collide(void **state) {
-    static const uint64_t word[] = { /* the constants of the hash, which anybody can read */
+    static const uint64_t word[] = { /* the constants of the hash, which are public */
         UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xd1b54a32d192ed03), UINT64_C(0xa0761d6478bd642f), 0,
         UINT64_MAX };
     (void)state;
-    for (size_t c = 0; c < 8 * COUNT(word); c++) { /* the word anywhere, what differs beside it or before it */
+    /* the word at each place, the varying word next to it or before it */
+    for (size_t c = 0; c < 8 * COUNT(word); c++) {
         size_t w = c / 8, at = c % 4, other = c & 4 ? at ^ 1 : (at + 3) % 4;
         uint64_t hash[64];
         for (uint64_t i = 0; i < COUNT(hash); i++) {
@@ -489,7 +491,7 @@ static void distinct_strings_are_numbered(void **state) {
     uint64_t seed = 4;
     (void)state;
     s.seed = 99;
-    /* first[] by brute force over what came before: a string of up to 5 of 3 letters is one of 364. */
+    /* first[] by brute force over the earlier strings. There are 364 strings of up to 5 of 3 letters. */
     static uint32_t known[364 * 2];
     memset(known, 0xff, sizeof known);
     for (uint32_t i = 0; i < N; i++) {
@@ -508,7 +510,7 @@ static void distinct_strings_are_numbered(void **state) {
     assert_int_equal(hd__arr_len(s.strings), distinct);
     for (uint32_t i = 0; i < N; i++)
         assert_true(hd_str_equal(s.strings[first[i]], str(text[i], length[i])));
-    assert_true(f.live < 100000); /* the copies, not 20,000 of them */
+    assert_true(f.live < 100000); /* memory for the copies of distinct strings, not for 20,000 strings */
     hd__strings_free(&m, &s);
     hd__arena_free(&m, &arena);
     assert_int_equal(f.live, 0);
@@ -556,7 +558,7 @@ static void strings_of_one_hash_stay_apart(void **state) {
     uint64_t seed = 8;
     int pairs = 0;
     (void)state;
-    /* Of a million strings a few pairs are alike in all that a table of 16 slots looks at. */
+    /* A few pairs among a million strings have equal bits in all parts of the hash that a table of 16 slots uses. */
     for (uint32_t i = 0; i < N; i++) {
         text[i] = hd__test_random(&seed);
         uint64_t hash = hd__hash_bytes(7, &text[i], 8);
@@ -613,7 +615,7 @@ static const uint32_t *sort_keys;
 static bool key_before(const void *owner, uint32_t a, uint32_t b) {
     return ((const uint32_t *)owner)[a] < ((const uint32_t *)owner)[b];
 }
-/* The position breaks ties: what a stable sort gives. */
+/* The position breaks ties, as in a stable sort. */
 static int by_key_and_position(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     if (sort_keys[x] != sort_keys[y]) return sort_keys[x] < sort_keys[y] ? -1 : 1;
@@ -670,7 +672,7 @@ static void sums_stop_short_of_unknown(void **state) {
 
 static bool is_text(hd_str got, const char *expected) { return hd_str_equal(got, hd_cstr(expected)); }
 
-/* The parts put together again. */
+/* Joins the parts again. */
 static void put_frame(char *to, size_t size, hd_frame_parts f) {
     int n = snprintf(to, size, "%.*s", (int)f.function.len, f.function.data);
     if (f.file.len || f.line)
@@ -749,7 +751,8 @@ static void names_of_frames_have_parts(void **state) {
     }
 }
 
-/* Any text: no byte outside of it is read, and its parts are the text again, object and place found at its end only. */
+/* Parses any text. The parser reads no byte outside of it, and its parts joined are the text again. Object and place
+   are only at the end. */
 static void parts_of_any_name_are_the_name(void **state) {
     static const char *const pieces[] = {
         "f", " ", "(", ")", "[", "]", ":", "a.c", "1", "0", "12", "+0x", " (", " [", ":7)", "(anonymous namespace)", "clone .x",
@@ -764,7 +767,7 @@ static void parts_of_any_name_are_the_name(void **state) {
         hd_frame_parts f, g;
         for (uint64_t k = hd__test_below(&seed, 12); k; k--) strcat(made, pieces[hd__test_below(&seed, COUNT(pieces))]);
         n = strlen(made);
-        text = test_malloc(n + 1); /* cmocka's guards are behind it */
+        text = test_malloc(n + 1); /* cmocka's guard bytes follow it */
         memcpy(text, made, n);
         f = hd_frame_parse((hd_str){ text, n });
         put_frame(again, sizeof again, f);
@@ -774,7 +777,7 @@ static void parts_of_any_name_are_the_name(void **state) {
         if (f.object.len || f.file.len || f.line) assert_true(f.function.len);
         for (size_t i = 0; i < f.object.len; i++) assert_true(f.object.data[i] != '[' && f.object.data[i] != ']');
         test_free(text);
-        /* A name that has an object already, or is the function alone, takes parts and gives them back. */
+        /* Appends parts to a name that is only a function: parsing returns these parts. */
         if (!n || f.object.len || f.file.len || f.line || made[n - 1] == ']') continue;
         strcat(made, " (d (1)/e.c:35) [lib f.so]");
         g = hd_frame_parse(hd_cstr(made));

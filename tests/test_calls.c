@@ -1,9 +1,9 @@
-/* Calls all public functions with arguments that are valid, NULL, zero or past the last. Each call is defined, and
-   with arguments that are not valid it makes nothing. calls.awk makes the table of calls from the header's
-   declarations, so that it is complete; this file has the arguments of each type. A function with a new type does
-   not compile.
+/* Calls all public functions with arguments that are valid, NULL, zero or past the last. Each call must be defined
+   behaviour, and with invalid arguments it must return nothing.
 
-   The calls run in other processes, which a crash ends: with valid arguments, and with each pair of arguments varied. */
+   calls.awk makes the table of calls from the header's declarations, so the table is complete. This file has the
+   arguments of each type; a function with a new type does not compile. The calls run in child processes, so that a
+   crash ends only one of them. They run with valid arguments, and with each pair of arguments varied. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,11 +15,11 @@
 #include "private.h"
 #include "call_fixtures.h"
 
-/* Variant 0 of an argument is valid, 1 is NULL or zero, 2 and 3 are other numbers that are not valid. */
+/* Variant 0 of an argument is valid, 1 is NULL or zero, 2 and 3 are other invalid numbers. */
 enum { MOST = 12, VARIANTS = 4 };
 
 static const int *variants;
-static bool missing;             /* an object or a result is NULL that has to be there */
+static bool missing;             /* a required object or result is NULL */
 static bool past;                /* an index is past the last */
 static hd_error error_given;
 static bool bad;
@@ -51,12 +51,12 @@ static uint64_t some_bytes(int v) { return v == 1 ? 0 : v == 2 ? 100 : 256 << 10
 static const char *text(int v) { return v == 1 ? NULL : v == 2 ? "" : "name"; }
 static hd_str str(int v) { return v ? hd_cstr("") : hd_cstr("name"); }
 
-static uint32_t numbers[4096];   /* zeros, as results are written there */
+static uint32_t numbers[4096];   /* zeros, also where a result may be written */
 static uint64_t words[4096];
 static uint8_t some_flags[4096];
 static const uint8_t *two_reached[2];
 
-/* Objects and results: a valid one, or NULL. */
+/* Objects and results: a valid pointer, or NULL. */
 #define OBJECT(type, end) \
     HD_UNUSED static type *ARG_##type##_p(int v) { \
         if (v) return missing = true, (type *)NULL; \
@@ -74,7 +74,7 @@ OBJECTS(OBJECT)
 DOCUMENTS(DOCUMENT)
 #undef DOCUMENT
 
-/* Structs of the caller's, which a call fills or reads. */
+/* Structs of the caller, which a call fills or reads. */
 #define STRUCTS(X) \
     X(hd_recorded, ARG_hd_recorded_out_p) X(hd_recorder_counters, ARG_hd_recorder_counters_p) \
     X(hd_allocation, ARG_hd_allocation_p) X(hd_resize, ARG_hd_resize_p) X(hd_place, ARG_hd_place_p) \
@@ -116,7 +116,7 @@ OPTIONS(OPTION)
 #define ARG_hd_memprof_symbolizer_p(v) ((hd_memprof_symbolizer *)optional(v, &symbolizer))
 static bool error_passed;
 static hd_error *ARG_hd_error_p(int v) {
-    error_passed = !v && strcmp(calling, "hd_report"); /* which is also given one */
+    error_passed = !v && strcmp(calling, "hd_report"); /* hd_report itself takes an error as input */
     return (hd_error *)optional(v, &error_given);
 }
 static hd_tracker_desc *ARG_hd_tracker_desc_p(int v) {
@@ -138,7 +138,7 @@ static hd_memory_dump_provider *ARG_hd_memory_dump_provider_p(int v) {
     return (hd_memory_dump_provider *)object(v, &provider);
 }
 
-/* Objects that are there only while the library calls. */
+/* Objects that exist only during a call of the library. */
 static hd_memory_dump *the_memory_dump;
 static hd_window *the_window;
 static hd_memory_dump *ARG_hd_memory_dump_p(int v) { return (hd_memory_dump *)object(v, the_memory_dump); }
@@ -381,7 +381,7 @@ static bool a_flag;
 
 /* Results. ------------------------------------------------------------------------------------- */
 
-/* Nothing: zeros, and HD_NONE or HD_UNKNOWN, in words of four bytes. */
+/* Whether a result is nothing: zeros, HD_NONE or HD_UNKNOWN, in words of four bytes. */
 static bool is_nothing(const void *result, size_t size) {
     const unsigned char *p = (const unsigned char *)result;
     uint32_t word;
@@ -394,7 +394,7 @@ static bool is_nothing(const void *result, size_t size) {
     return true;
 }
 
-/* Calls for which NULL is an answer: a heap to compare with, a label without sizes, no block before realloc. */
+/* Calls that accept NULL: a heap to compare with, a label without sizes, no block before realloc. */
 static bool takes_null(void) {
     return is_called("hd_diff_tree") || is_called("hd_print_diff") || is_called("hd_print_label") ||
            is_called("hd_record_skips") || is_called("hd_register_next") || is_called("hd_graph_histogram") ||
@@ -412,7 +412,7 @@ static void status_of(hd_status status) {
 
 #define RESULT_void(call) call;
 #define RESULT_hd_status(call) status_of(call);
-/* An object that a call made has to be freed. */
+/* Frees the object that a call made. */
 #define RESULT_OBJECT(type, call) { \
         type *result = (type *)(uintptr_t)call; \
         of_nothing(&result, sizeof result); \
@@ -493,7 +493,7 @@ static void status_of(hd_status status) {
 typedef struct call_row {
     const char *name;
     int parameters;
-    const char *first;           /* type of the first one: "hd_graph_p" */
+    const char *first;           /* type of the first parameter: "hd_graph_p" */
     void (*call)(const int *v);
 } call_row;
 
@@ -522,7 +522,7 @@ static hd_status from_a_format(hd_dump *dump, hd_in in, const hd_options *option
 
 static void let_be(void *document) { (void)document; }
 
-/* Calls that are made from a provider of a memory dump, or from a format that reads. */
+/* Calls from a provider of a memory dump, or from a format that reads. */
 static void call_inside(void) {
     static const hd_format format = { .name = "own", .read = from_a_format, .free = let_be };
     hd_options options = { .formats = &format, .format_count = 1, .format = "own" };
@@ -561,13 +561,13 @@ static void call_with(const int *v) {
     else row->call(v);
     if (is_called("hd_recorder_fork_prepare")) hd_recorder_fork_parent(v[0] ? NULL : hd_recorder_valid());
     if (frees() && forget) forget();
-    /* A dump owns these, also after a failure. */
+    /* A dump owns the argument, even after a failure. */
     if (is_called("hd_dump_set_memprof_index")) hd_memprof_index_forget();
     if ((is_called("hd_dump_add_heap") && !v[1]) || (is_called("hd_heap_release") && !v[0])) hd_profile_forget();
     fixtures_free();
 }
 
-/* All arguments valid, all of each variant, and each pair of arguments varied. */
+/* Calls with all arguments valid, with all of each variant, and with each pair of arguments varied. */
 static void call_all_ways(void) {
     int v[MOST];
     for (int i = 0; i < MOST; i++) v[i] = i < row->parameters ? 0 : -1;
@@ -593,7 +593,8 @@ static void died(int signal_number) {
     _exit(2);
 }
 
-/* Calls with one of two objects of a type, after the other one was freed. False: the first argument is no object. */
+/* Calls with one of two objects of a type, after the other was freed. Returns false if the first argument is no
+   object. */
 static bool call_without_other(int freed) {
     int v[MOST];
     for (int i = 0; i < MOST; i++) v[i] = i < row->parameters ? 0 : -1;
@@ -627,11 +628,11 @@ static bool call_without_other(int freed) {
 }
 
 static void call_apart(void) {
-    if (is_inside()) return;     /* the library has made the object */
+    if (is_inside()) return;     /* these calls get their object from the library */
     for (int freed = 0; freed < 2; freed++) call_without_other(freed);
 }
 
-/* Calls the functions from `first` up to `end` in a process of its own, which a crash ends. */
+/* Calls the functions from `first` up to `end` in a child process, so that a crash ends only the child. */
 static bool are_defined(int first, int end, void (*call)(void)) {
     static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM };
     int status;
@@ -652,8 +653,9 @@ static bool are_defined(int first, int end, void (*call)(void)) {
     return !status;
 }
 
-/* Many in one process, each of its own only where one of them failed: at the end of each all memory is searched for
-   leaks. Counts the functions that failed; those called begin with TEST_CALLS, if that is set. */
+/* Runs many functions per process, and again each in its own process if one of them failed. (Each process ends with a
+   search for leaks in all its memory.) Counts the failed functions. TEST_CALLS, if set, selects functions by their
+   prefix. */
 static int each_in_a_process(void (*call)(void), int *failed) {
     enum { AT_ONCE = 128 };
     const char *only = getenv("TEST_CALLS");

@@ -1,5 +1,5 @@
-/* Reading heap dumps from Chromium traces: what the trace viewer's importer makes of the traces in
-   tests/data/trace-viewer, and every form a well-formed trace may take. test_chrome_write.c writes them,
+/* Reads heap dumps from Chromium traces: compares with the trace viewer's importer on the traces in
+   tests/data/trace-viewer, and tries every form of a well-formed trace. test_chrome_write.c writes traces;
    test_chrome_bad.c and test_chrome_hostile.c break them. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 enum { MAX_LINES = 32 };
 
-/* "pid dump allocator backtrace type size count cumulative": what both sides are brought to. */
+/* "pid dump allocator backtrace type size count cumulative": the common form of both sides. */
 typedef struct lines {
     size_t count;
     char *text[MAX_LINES];
@@ -23,7 +23,7 @@ typedef struct lines {
 
 static int line_order(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* A line to be written; it joins the others when closed. */
+/* A new line; it joins the others when closed. */
 static FILE *new_line(lines *l) {
     static size_t size;
     assert_true(l->count < MAX_LINES);
@@ -34,7 +34,7 @@ static void free_lines(lines *l) {
     while (l->count) free(l->text[--l->count]);
 }
 
-/* What a token stands for: a number's digits, a string's text, or `otherwise`. */
+/* A token's value: the digits of a number, the text of a string, or `otherwise`. */
 static void text_or(char to[64], hd__pull *p, hd__token token, const char *otherwise) {
     hd__pull_digits number;
     hd_str s = hd_cstr(otherwise);
@@ -49,14 +49,14 @@ static void text_or(char to[64], hd__pull *p, hd__token token, const char *other
     to[s.len] = 0;
 }
 
-/* One entry: the rest of its line. */
+/* The rest of an entry's line. */
 static void expected_entry(hd__pull *p, FILE *line) {
     char type[64] = "", size[64] = "", count[64] = "";
     bool cumulative = false, root = true;
     hd_str s;
     while (hd__pull_next(p) == HD__TOKEN_KEY) {
         assert_true(hd__pull_key(p, &s));
-        char name = s.data[1]; /* bAcktrace tYpe sIze cOunt cUmulative, the backtrace first */
+        char name = s.data[1]; /* bAcktrace tYpe sIze cOunt cUmulative; the backtrace comes first */
         hd__token token = hd__pull_next(p);
         if (name == 'a')
             for (; hd__pull_next(p) == HD__TOKEN_STRING; root = false) {
@@ -104,7 +104,7 @@ static void expected_lines(const char *path, lines *to) {
     free(text);
 }
 
-/* Dumps are numbered over all processes, by time. */
+/* Dumps are numbered by time, over all processes. */
 static unsigned dump_number(const hd_dump *d, const hd_heap *heap) {
     unsigned earlier = 0;
     for (size_t i = 0; i < hd_dump_heap_count(d); i++) {
@@ -142,8 +142,8 @@ static void trace_viewer_reads_the_same_entries(void **state) {
         hd_status strict;
         uint64_t warnings;
         const char *why;     /* we differ */
-        const char *more[7]; /* lines that only we have */
-        const char *less;    /* the one that only the viewer has */
+        const char *more[7]; /* lines that only our reader has */
+        const char *less;    /* the line that only the viewer has */
     } traces[] = {
         { "bare-array", HD_OK, 0, NULL, { NULL }, NULL },
         { "dump-in-two-events", HD_OK, 0, NULL, { NULL }, NULL },
@@ -256,7 +256,7 @@ static void frames_of_equal_name_and_parent_are_one(void **state) {
                  "1 0x1 malloc / / 9 -\n1 0x1 malloc /f/g / 3 5\n");
 }
 
-/* All orders of n keys, each ending in a call of `check`. */
+/* Calls `check` with each order of n keys. */
 static void each_order(const char **keys, int n, int done, void (*check)(const char **keys)) {
     if (done == n) {
         check(keys);
@@ -341,7 +341,7 @@ static void entries_need_not_list_what_is_between_them(void **state) {
                  "1 0x1 malloc / / 9 -\n1 0x1 malloc /BrMain/MsgLp / 8 -\n1 0x1 malloc /RdMain / 1 -\n");
 }
 
-/* A trace may be an object or a bare array, which a crashed writer leaves open after any event. */
+/* A trace may be an object or a bare array. A crashed writer leaves the array open after any event. */
 static void trace_may_be_an_object_or_an_array_left_open(void **state) {
     (void)state;
     static const char events[] = FRAMES "," TYPES "," ONE_DUMP;
@@ -466,7 +466,7 @@ static hd_status keep_other(void *user, const hd_tree_row *row) {
     return HD_OK;
 }
 
-/* The document's pseudo-example, "Dump format", written out: what it says is inferred. */
+/* The pseudo-example of "Dump format" in the document, as a trace. The reader infers its <other> sizes. */
 static void pseudo_example_of_the_document_gives_its_other_sizes(void **state) {
     (void)state;
     char *text = trace_of("[{'pid':1,'ph':'M','args':{'stackFrames':{'1':{'name':'BrMain'},'2':{'name':'RdMain'},"
@@ -476,7 +476,7 @@ static void pseudo_example_of_the_document_gives_its_other_sizes(void **state) {
                           "{'size':'2ba','bt':'','type':'1'},{'size':'154','bt':'','type':'2'},{'size':'1cd','bt':'','type':'3'},"
                           "{'size':'f2','bt':'3'},{'size':'259','bt':'4'},"
                           "{'size':'97','bt':'3','type':'1'},{'size':'53','bt':'3','type':'3'}]}}") "]", NULL);
-    /* in the order of the tree; by type first, T and W also have more than Init of them: 698 - 151, 461 - 83 */
+    /* in the order of the tree. By type first, T and W have 698 - 151 and 461 - 83 bytes outside of Init. */
     static const char *const others[] = { "8 33 34 ", "547 378 39 " };
     hd_dump *d;
     assert_int_equal(hd_read_memory(text, strlen(text), NULL, &d, NULL), HD_OK);
@@ -523,7 +523,7 @@ static void v2_id_zero_is_a_node_when_it_is_defined(void **state) {
                  "1 1 m self /f /f 3 -\n");
 }
 
-/* Read profiles take part in everything but filling. */
+/* A profile that was read can be used in every way, but not filled further. */
 static void v2_profile_can_be_exported_but_not_changed(void **state) {
     (void)state;
     hd_dump *d;

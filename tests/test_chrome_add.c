@@ -1,5 +1,5 @@
-/* Adding dumps to traces that are there already: their bytes stay, ours come in, and nothing takes the
-   place of something else. */
+/* Adding dumps to an existing trace. The trace's bytes stay unchanged, the new dumps are added, and their ids replace
+   no other ids. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include "heaps.h"
 #include "traces.h"
 
-/* Something small to add: a scalar, whose event has no parts that depend on others. */
+/* A small thing to add: a scalar's event needs no other events. */
 static const hd_scalar one_scalar = { .pid = 9, .dump = "0xadd", .time_us = 5, .name = "resident_set_bytes", .value = 255 };
 static const hd_chrome_dumps one_dump = { .scalars = &one_scalar, .scalar_count = 1 };
 #define ONE_EVENT "{'pid':9,'tid':9,'ts':5,'ph':'v','cat':'disabled-by-default-memory-infra','name':'explicitly_triggered'," \
@@ -27,7 +27,7 @@ static hd_status add_to(const void *data, size_t size, size_t chunk, const hd_ch
     return status;
 }
 
-/* The trace with one_dump added, whatever pieces it is read in. */
+/* Adds one_dump to the trace, read in pieces of several sizes. */
 static void assert_added(const char *quoted, const char *expected) {
     static const size_t chunks[] = { 0, 1, 2, 7, 100000 };
     char *text = trace_of(quoted, NULL), *whole = trace_of(expected, NULL);
@@ -86,7 +86,7 @@ static void ids_are_above_all_that_the_trace_has(void **state) {
     hd_chrome_dumps dumps = { .heaps = heaps, .heap_count = 2 };
     static const struct {
         const char *trace;
-        const char *first;       /* id that ours begin with */
+        const char *first;       /* first id of the added dump */
     } cases[] = {
         { "[" FRAMES "," TYPES "," HEAPS("{'malloc':{'entries':[{'size':'9','bt':'3','type':'2'}]}}") "]", "4" },
         { "[{'pid':5,'ph':'M','name':'typeNames','args':{'typeNames':{'0':'[unknown]','41':'T'}}}]", "42" },
@@ -95,7 +95,7 @@ static void ids_are_above_all_that_the_trace_has(void **state) {
           "'types':[{'name_sid':7,'id':5}]},'allocators':{'m':{'nodes':[4],'sizes':[3],'types':[5]}}}}}}]", "91" },
         { "[{'ph':'M','args':{'stackFrames':{'x':{},'4503599627370496':{},'07':{},'-8':{},'9e9':{}},'other':{'99':1}}}]", "8" },
         { "[{'ph':'M','args':{'x':{'typeNames':{'77':1}}},'stackFrames':{'66':1}}]", "0" },
-        /* used, and defined for the whole trace, before or behind its events, or nowhere */
+        /* used, and defined for the whole trace, before or after its events, or nowhere */
         { "{'stackFrames':{'11':{'name':'f'},'9':{}},'traceEvents':[{'pid':1,'ph':'v','id':'1','args':{'dumps':{'heaps':{'m':"
           "{'entries':[{'size':'1','bt':''},{'size':'1','bt':'11'}]}}}}}]}", "12" },
         { "{'traceEvents':[{'pid':1,'ph':'v','id':'1','args':{'dumps':{'allocators':{'77':{'bt':'78'}},'heaps':{'m':"
@@ -169,7 +169,7 @@ static void dumps_that_the_trace_has_are_refused(void **state) {
         }
         free(text);
     }
-    /* and among ours, before anything is written */
+    /* the same for two added dumps, before anything is written */
     hd_scalar twice[] = { one_scalar, one_scalar };
     hd_chrome_dumps dumps = { .scalars = twice, .scalar_count = 2 };
     hd_buffer bytes = { 0 };
@@ -228,7 +228,7 @@ static void malformed_traces_are_errors_with_their_place(void **state) {
     hd_buffer_free(&bytes);
 }
 
-/* Every heap, a line an entry, in order of the lines. */
+/* All heaps, one entry per line, sorted by line. */
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 static char *sorted_lines(char *text) {
     size_t n = 0, size = strlen(text);
@@ -261,7 +261,7 @@ static hd_profile *random_profile(uint64_t *r) {
     return p;
 }
 
-/* Added to a trace of some heaps, others are there beside them, and all are what they were. */
+/* Adds heaps to a trace with other heaps. All heaps must read as before. */
 static void what_is_added_and_what_was_there_are_read_as_they_were(void **state) {
     (void)state;
     uint64_t r = 31;
@@ -302,7 +302,7 @@ static void what_is_added_and_what_was_there_are_read_as_they_were(void **state)
     }
 }
 
-/* A trace with all kinds of events, and what is added to it. */
+/* A trace with all kinds of events, and the additions to it. */
 #define ALL_KINDS "{'x':['\\\\',{'y':1.5e3}],'traceEvents':[\n" FRAMES "," TYPES "," \
     HEAPS("{'malloc':{'entries':[{'size':'9','bt':'3','type':'2'}]}}") ",\n{'ph':'X','name':'}],{[','args':{'a':[{},[]]}}],'z':null}"
 
@@ -424,7 +424,7 @@ static void memory_is_bounded_and_long_traces_can_be_cancelled(void **state) {
     }
 }
 
-/* Mapped, larger than the window that is read at a time, and not kept in memory. */
+/* The file is mapped, larger than the window of the reader, and not kept in memory. */
 static void a_file_is_copied_as_memory_is(void **state) {
     (void)state;
     static const char event[] = "{\"ph\":\"X\",\"pid\":1,\"args\":{\"name\":\"]}vM\"}},\n";

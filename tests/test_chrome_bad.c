@@ -1,5 +1,5 @@
-/* Traces that break the rules: every malformed piece fails a strict reading with its place, and costs a
-   lenient one that piece and one warning. test_chrome_hostile.c has what no rule foresees. */
+/* Traces that break the rules. A strict reading refuses every malformed piece, with its place. A lenient reading
+   skips the piece and gives one warning. test_chrome_hostile.c has damage that no rule foresees. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,8 +16,8 @@
 typedef struct piece {
     const char *name;
     const char *trace;
-    const char *rest;      /* what is read leniently; NULL: GOOD */
-    hd_status status;      /* HD_OK: HD_MALFORMED */
+    const char *rest;      /* result of the lenient reading; NULL: GOOD */
+    hd_status status;      /* HD_OK means HD_MALFORMED */
 } piece;
 
 #define GOOD "1 0x1 malloc / / 16 -\n1 0x1 malloc /RdMain / 1 -\n"
@@ -31,7 +31,7 @@ typedef struct piece {
         }                      \
     while (0)
 
-/* Reads from memory, then from a callback in the smallest chunks. False, and told, when wrong. */
+/* Reads from memory, then from a callback in the smallest chunks. Prints a fault and returns false. */
 static bool is_one_piece(const piece *c) {
     hd_status status = c->status ? c->status : HD_MALFORMED;
     uint64_t at[2] = { HD_UNKNOWN, HD_UNKNOWN };
@@ -52,7 +52,7 @@ static bool is_one_piece(const piece *c) {
             EXPECT(err.status == found && !d && strlen(err.message) > 10, "the error is not filled");
             bool inside = err.offset >= at[0] && err.offset <= at[1];
             EXPECT(inside, "offset %d is not in %d to %d", (int)err.offset, (int)at[0], (int)at[1]);
-            /* a callback's bytes are gone when the piece has ended: its last line will do */
+            /* a callback's earlier bytes are gone at the end of the piece: its last line is accepted */
             if (inside)
                 EXPECT(err.line >= line_of(text, err.offset) && err.line <= line_of(text, chunk ? at[1] : err.offset),
                        "line %d is not the offset's", (int)err.line);
@@ -82,8 +82,7 @@ static void assert_pieces(const piece *cases, size_t count) {
 }
 #define ASSERT_PIECES(cases) assert_pieces(cases, sizeof(cases) / sizeof *(cases))
 
-/* An entry between two good ones, each on its line. The place of one whose ids lead nowhere is known
-   no better than its heap. */
+/* An entry between two good ones, each on its own line. An error about unknown ids has only the place of the heap. */
 #define AMONG(before, entry, after) \
     TRACE("{'malloc':\n" before "{'entries':[\n{'size':'10','bt':''},\n" entry ",\n" after "{'size':'1','bt':'3'}\n]}}")
 #define ENTRY(entry) AMONG("", "@" entry "#", "")
@@ -156,11 +155,11 @@ static void heaps_that_are_malformed(void **state) {
     ASSERT_PIECES(cases);
 }
 
-/* A dictionary that defines some more, and entries that use it after two good ones. */
+/* A dictionary with more definitions, and entries that use it after two good ones. */
 #define DICTIONARY(name, body, entries)                                                                              \
     "[" FRAMES "," TYPES ",\n{'pid':1,'ph':'M','name':'" name "','args':{'" name "':\n" body "}},\n"                   \
     HEAPS("{'malloc':\n{'entries':[{'size':'10','bt':''},{'size':'1','bt':'3'}" entries "]}}") "]"
-/* The same with the error where the dictionary is used. */
+/* The same, with the error where the dictionary is used. */
 #define USED(name, body, entry)                                                                                      \
     "[" FRAMES "," TYPES ",\n{'pid':1,'ph':'M','name':'" name "','args':{'" name "':\n" body "}},\n"                   \
     HEAPS("{'malloc':\n@{'entries':[{'size':'10','bt':''},{'size':'1','bt':'3'},\n" entry "#]}}") "]"
@@ -196,7 +195,7 @@ static void dictionaries_that_are_malformed(void **state) {
     ASSERT_PIECES(cases);
 }
 
-/* As in the trace viewer. One warning is enough, however many entries are below. */
+/* As in the trace viewer. One warning is enough, however many entries are below the frame. */
 static void frames_whose_parent_is_not_defined_keep_their_entries(void **state) {
     (void)state;
     static const piece cases[] = {
@@ -220,7 +219,7 @@ static void frames_whose_parent_is_not_defined_keep_their_entries(void **state) 
                  "1 1 m self /f / 5 -\n");
 }
 
-/* An unused definition may lead nowhere: real dictionaries are cut off, too. */
+/* An unused definition may have an undefined parent: real dictionaries are cut off, too. */
 static void definitions_that_nothing_uses_need_not_lead_anywhere(void **state) {
     (void)state;
     assert_reads(DICTIONARY("stackFrames", "{'7':{'name':'f','parent':'7'},'8':{'name':'g','parent':'99'}}", ""), GOOD);
@@ -302,8 +301,8 @@ static void v2_heaps_that_are_malformed(void **state) {
     ASSERT_PIECES(cases);
 }
 
-/* Text that is no JSON ends the reading; leniently, the events before it count. An event that is not
-   whole brings nothing, not even frames to those of other processes. */
+/* Invalid JSON ends the reading. Leniently, the events before it count. An incomplete event adds nothing, not even
+   frames for other processes. */
 static void syntax_errors_cost_the_rest(void **state) {
     (void)state;
     static const char good[] = "[" FRAMES ",\n" HEAPS("{" GOOD_HEAP "}") ",\n";
@@ -334,7 +333,7 @@ static void syntax_errors_cost_the_rest(void **state) {
     free(text);
 }
 
-/* Of events that cannot matter brackets and strings are all that is looked at. */
+/* In events that cannot matter, the reader checks only brackets and strings. */
 static void events_passed_over_need_only_end(void **state) {
     (void)state;
     static const char *const good[] = { "{'pid'}", "{'pid':}", "{'a' 'b' c}", "{'ph':'X','args':{1,2,{'}':\\},,[{},[]]}}", "{nul}" };
@@ -354,7 +353,7 @@ static void events_passed_over_need_only_end(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* What a complaint begins with: as much of event, pid and dump as was read by then. */
+/* An error begins with the event, pid and dump, as far as they were read. */
 static void complaints_name_event_pid_and_dump(void **state) {
     (void)state;
     static const struct {
@@ -383,7 +382,7 @@ static void complaints_name_event_pid_and_dump(void **state) {
     }
 }
 
-/* Numbers a double could not hold, and bytes that are no UTF-8, are no fault. */
+/* Sizes beyond the range of a double, and invalid UTF-8, are accepted. */
 static void large_sizes_and_odd_names_stay_as_they_are(void **state) {
     (void)state;
     assert_reads(ENTRIES("{'size':'20000000000001','bt':''},{'size':'20000000000003','bt':'0'}"),
@@ -396,7 +395,7 @@ static void large_sizes_and_odd_names_stay_as_they_are(void **state) {
                  "1 0x1 malloc /\xed\xb0\x80\xed\xa0\x80x / 2 -\n");
 }
 
-/* Whether an event is passed over depends on its bytes alone, not on where blocks and windows begin. */
+/* Only the bytes of an event decide whether the reader skips it, not the bounds of blocks and windows. */
 static void events_passed_over_are_the_same_in_all_inputs(void **state) {
     (void)state;
     for (size_t shift = 0; shift < 70; shift++)
@@ -460,8 +459,8 @@ static void what_is_no_trace_is_an_unknown_format(void **state) {
     assert_int_equal(err.status, HD_IO);
 }
 
-/* Entries and columns that are written as programs write them are not read as tokens, others are, and nobody
-   can tell which: random ones, sound and not, are the same from memory and byte by byte. -------------- */
+/* The reader has a fast path for entries and columns in the form of real programs, and a slow path by tokens. Random
+   entries, valid and not, must read equally from memory and byte by byte. --- */
 
 static const char *pick(uint64_t *r, const char *const *from, size_t n) { return from[hd__test_below(r, n)]; }
 #define PICK(r, from) pick(r, from, sizeof from / sizeof *from)
@@ -511,7 +510,7 @@ static char *random_trace(uint64_t *r, size_t *size) {
     put_random_column(f, r, "sizes", n);
     if (hd__test_below(r, 2)) put_random_column(f, r, "counts", n);
     if (hd__test_below(r, 2)) put_random_column(f, r, "types", n);
-    fputs("}}}}}}]                               ", f); /* so that the last is in sight, too */
+    fputs("}}}}}}]                               ", f); /* so that the fast path sees the last entry, too */
     fclose(f);
     free(frames);
     return text;
@@ -521,7 +520,7 @@ static void keep_messages(void *user, const hd_error *warning) {
     fprintf((FILE *)user, "%d %" PRIu64 " %" PRIu64 " %s\n", (int)warning->status, warning->offset, warning->line, warning->message);
 }
 
-/* All that reading comes to. */
+/* The whole result of a reading. */
 static char *outcome(const char *text, size_t size, bool lenient, bool bytewise) {
     char *told;
     size_t length;

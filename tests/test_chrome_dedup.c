@@ -1,4 +1,4 @@
-/* Frames and names of types, numbered once for all dumps of a trace. */
+/* Frames and type names are numbered once for all dumps of a trace. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,11 +15,11 @@ static hd_deduplicator *deduplicator(uint32_t axis) {
     return d;
 }
 
-/* "BrMain/Init": the id of the innermost. */
+/* "BrMain/Init": returns the id of the innermost frame. */
 static hd_status insert(hd_deduplicator *d, const char *path, uint32_t *id, hd_error *err) {
     hd_str names[8];
     size_t n = 0;
-    char text[64];           /* a copy that is gone afterwards */
+    char text[64];           /* a copy that does not outlive the call */
     snprintf(text, sizeof text, "%s", path);
     for (char *at = strtok(text, "/"); at; at = strtok(NULL, "/")) names[n++] = hd_cstr(at);
     hd_status status = hd_deduplicator_insert(d, names, n, id, err);
@@ -54,7 +54,7 @@ static void assert_dictionary(const hd_deduplicator *d, uint32_t first, const ch
     free(expected);
 }
 
-/* The backtraces of the document's table. */
+/* The backtraces in the document's table. */
 static void frames_of_the_document_are_numbered_in_order_of_insertion(void **state) {
     (void)state;
     hd_deduplicator *d = deduplicator(HD_AXIS_BACKTRACE);
@@ -111,7 +111,7 @@ static void an_empty_backtrace_has_no_frame(void **state) {
     hd_deduplicator_free(d);
 }
 
-/* A frame is its name and its caller. */
+/* The name and the caller identify a frame. */
 static void one_function_called_from_two_is_two_frames(void **state) {
     (void)state;
     hd_deduplicator *d = deduplicator(HD_AXIS_BACKTRACE);
@@ -135,7 +135,7 @@ static void later_dumps_need_to_tell_only_what_is_new(void **state) {
     hd_deduplicator_free(d);
 }
 
-/* Random backtraces: ids are dense, callers come before callees, and no id changes whatever follows. */
+/* Random backtraces: ids are dense, callers come before callees, and no id changes later. */
 static void ids_never_change(void **state) {
     (void)state;
     enum { ROUNDS = 3000 };
@@ -166,7 +166,7 @@ static void ids_never_change(void **state) {
     hd_deduplicator_free(d);
 }
 
-/* What a trace says of frames and types is what its deduplicators say. */
+/* A trace writes the frames and types of its deduplicators. */
 static void writer_numbers_by_its_deduplicators(void **state) {
     (void)state;
     hd_profile *p = document_profile(), *more = profile_new(2);
@@ -241,7 +241,7 @@ static void ids_and_memory_stay_within_their_limits(void **state) {
     assert_int_equal(status, HD_LIMIT);
     assert_true(hd_deduplicator_count(d) > 50);
     hd_deduplicator_free(d);
-    /* Names are kept once, however many frames have them. */
+    /* A name is stored once, however many frames have it. */
     d = deduplicator(HD_AXIS_BACKTRACE);
     char *name = (char *)calloc(1, 100000);
     hd_str long_names[100];
@@ -270,7 +270,7 @@ static void each_failing_allocation_comes_back(void **state) {
                 snprintf(path, sizeof path, axis ? "%d" : "%d/b/c", i);
                 status = insert(d, path, &id, &err);
                 if (!status) known = id;
-                else { /* and goes on: what was told stays */
+                else { /* can continue: earlier ids stay valid */
                     assert_true(hd_deduplicator_count(d) >= before);
                     assert_int_equal(insert(d, path, &id, NULL), HD_OK);
                     assert_true(id >= known && id + 1 == hd_deduplicator_count(d));

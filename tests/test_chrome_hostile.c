@@ -1,5 +1,5 @@
-/* Traces that mean harm, or were damaged: whatever the bytes are, reading ends in success or an error, and
-   memory stays in proportion to them and within the limits. */
+/* Malicious or damaged traces. Whatever the bytes, reading ends in success or an error, and its memory stays
+   proportional to the size of the input and within the limits. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -26,8 +26,7 @@ static char *viewer_file(size_t i, size_t *size) {
     return file_text(path, size);
 }
 
-/* Reads whatever it is: no crash (the sanitizers look), no leak, memory within the bound, and an error
-   that says where. */
+/* Reads any bytes: no crash (sanitizers check), no leak, memory within the bound, and an error has a place. */
 static void read_anything(const void *data, size_t size, bool lenient, size_t factor, size_t base) {
     hd__faults faults = { .cap = factor * size + base };
     hd_options options = { .allocator = hd__faults_allocator(&faults), .lenient = lenient };
@@ -54,7 +53,7 @@ static void truncation_at_every_byte(void **state) {
         size_t size;
         char *text = viewer_file(i, &size);
         for (size_t cut = 0; cut <= size; cut += (size_t)long_or_short(1, 2)) {
-            char *exact = (char *)malloc(cut ? cut : 1); /* so that reading past the end is seen */
+            char *exact = (char *)malloc(cut ? cut : 1); /* so that sanitizers find a read past the end */
             memcpy(exact, text, cut);
             read_anything(exact, cut, false, 20, 8192);
             read_anything(exact, cut, true, 20, 8192);
@@ -120,7 +119,7 @@ static FILE *text_begin(input *t) {
     return t->file = open_memstream(&t->data, &t->size);
 }
 
-/* What is read, closing the text; its memory may be factor times its size, plus base. */
+/* Closes the text and reads it; the memory may be factor times its size, plus base. */
 static hd_dump *read_within(input *t, hd__faults *faults, bool lenient, size_t factor, size_t base) {
     hd_dump *d = NULL;
     hd_error err = { 0 };
@@ -169,7 +168,7 @@ static void many_heaps_at_the_end_of_a_long_chain(void **state) {
     assert_freed(d, &faults, &t);
 }
 
-/* The frames of a trace as a whole are known to every process: they must not be had once for each. */
+/* The frames of a whole trace are known to every process: they must not be copied for each process. */
 static void many_processes_at_the_end_of_a_long_chain(void **state) {
     (void)state;
     enum { CHAIN = 10000, PROCESSES = 1000 };
@@ -189,7 +188,7 @@ static void many_processes_at_the_end_of_a_long_chain(void **state) {
     assert_freed(d, &faults, &t);
 }
 
-/* `before`, then `each` many times with a number for %, commas between, then `after`. */
+/* `before`, then `many` times `each` with a number for %, with commas between, then `after`. */
 static void put_many(FILE *f, const char *before, const char *each, const char *after, unsigned many) {
     char *parts[3] = { trace_of(before, NULL), trace_of(each, NULL), trace_of(after, NULL) };
     fputs(parts[0], f);
@@ -203,14 +202,14 @@ static void put_many(FILE *f, const char *before, const char *each, const char *
     for (int i = 0; i < 3; i++) free(parts[i]);
 }
 
-/* What takes the most memory for its bytes, each kind by itself. */
-/* Numbers whose hash, if it had no seed, would put them at the head of a table. */
+/* Inputs that need the most memory per byte, one test per kind. */
+/* Numbers that would collide at the head of a table if the hash had no seed. */
 static uint64_t crafted_number(uint64_t seed, uint64_t from) {
     while ((hd__hash_u64(seed, from) & 0xffff) > 300) from++;
     return from;
 }
 
-/* Seconds that it takes to read a heap of each of many processes, with frames of many ids. */
+/* Seconds to read a heap of each of many processes, with frames of many ids. */
 static double read_ids_and_pids(const uint64_t *ids, const uint64_t *pids, int count) {
     input t;
     hd__faults faults = { 0 };
@@ -242,7 +241,7 @@ static void crafted_ids_and_pids_are_read_as_fast_as_others(void **state) {
         pids[i] = pid = crafted_number(0, pid + 1);
     }
     double usual = 1e9, crafted = 1e9;
-    for (int turn = 0; turn < 3; turn++) { /* the best of three: others run here too */
+    for (int turn = 0; turn < 3; turn++) { /* the best of three turns, because other programs run too */
         double seconds = read_ids_and_pids(plain, plain, COUNT);
         if (seconds < usual) usual = seconds;
         seconds = read_ids_and_pids(ids, pids, COUNT);

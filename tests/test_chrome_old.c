@@ -1,4 +1,5 @@
-/* Heaps of the old format: self sizes, which are a profile where totals agree, and are added up where not. */
+/* Heaps of the old format have self sizes. If the totals agree with them, a heap is a profile; else its sizes are
+   added up to a breakdown. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -39,7 +40,7 @@ static void a_missing_total_is_added_up(void **state) {
                  "1 0x1 malloc /BrMain / 3 -\n1 0x1 malloc /BrMain /T 3 -\n1 0x1 malloc /RdMain / 4 -\n");
 }
 
-/* A backtrace may be given for all types together, for some of them, or both. */
+/* A backtrace may have an entry for all types together, for some types, or both. */
 static void sizes_of_all_types_are_given_or_added_up(void **state) {
     (void)state;
     assert_reads(ENTRIES("{'size':'64'},{'size':'9','bt':'3'},{'size':'4','bt':'3','type':'1'},"
@@ -60,7 +61,7 @@ static void counts_are_added_up_where_all_are_known(void **state) {
                  "1 0x1 malloc /BrMain/Init / 5 2\n");
 }
 
-/* Whose totals add up. ----------------------------------------------------------------------------- */
+/* Heaps with totals that add up. ------------------------------------------------------------------- */
 
 static void sizes_that_add_up_are_a_profile(void **state) {
     (void)state;
@@ -69,17 +70,17 @@ static void sizes_that_add_up_are_a_profile(void **state) {
           "1 0x1 malloc self /BrMain / 3 -\n1 0x1 malloc self /BrMain/Init / 5 -\n" },
         { "{'size':'9','count':'3'},{'size':'1','bt':'','count':'1'},{'size':'8','bt':'1','count':'2'}",
           "1 0x1 malloc self / / 1 1\n1 0x1 malloc self /BrMain/Init / 8 2\n" },
-        /* totals of types, and of a backtrace that has several */
+        /* totals of types, and of a backtrace with several types */
         { "{'size':'c'},{'size':'7','type':'1'},{'size':'5','type':'2'},{'size':'9','bt':'1'},{'size':'4','bt':'1','type':'1'},"
           "{'size':'5','bt':'1','type':'2'},{'size':'3','bt':'3','type':'1'}",
           "1 0x1 malloc self /BrMain/Init /T 4 -\n1 0x1 malloc self /BrMain/Init /U 5 -\n1 0x1 malloc self /RdMain /T 3 -\n" },
-        /* a backtrace whose types are not told, beside one whose types are */
+        /* a backtrace without types, and one with types */
         { "{'size':'9'},{'size':'4','type':'1'},{'size':'4','bt':'1','type':'1'},{'size':'5','bt':'3'}",
           "1 0x1 malloc self /BrMain/Init /T 4 -\n1 0x1 malloc self /RdMain / 5 -\n" },
-        /* the totals may be missing, as counts of totals may */
+        /* totals may be missing, as may the counts of totals */
         { "{'size':'4','type':'1'},{'size':'4','bt':'1','type':'1','count':'2'},{'size':'5','bt':'3','count':'1'}",
           "1 0x1 malloc self /BrMain/Init /T 4 2\n1 0x1 malloc self /RdMain / 5 1\n" },
-        /* by type alone */
+        /* only by type */
         { "{'size':'9'},{'size':'4','type':'1'},{'size':'5','type':'2'}",
           "1 0x1 malloc self / /T 4 -\n1 0x1 malloc self / /U 5 -\n" },
         { "{'size':'0'}", "" },
@@ -95,7 +96,7 @@ static void sizes_that_add_up_are_a_profile(void **state) {
                  "1 0x1 m self /f /T 6 -\n");
 }
 
-/* Each of these has a total that its self sizes do not come to. */
+/* Each of these heaps has a total that differs from the sum of its self sizes. */
 static void sizes_that_do_not_add_up_are_told(void **state) {
     (void)state;
     static const struct { const char *entries, *told; } cases[] = {
@@ -120,7 +121,7 @@ static void sizes_that_do_not_add_up_are_told(void **state) {
             assert_int_equal(hd_read_memory(text, strlen(text), &options, &d, NULL), HD_OK);
             assert_non_null(hd_dump_heap(d, 0)->breakdown);
             assert_int_equal(seen.count, 1);
-            assert_int_equal(hd_dump_warning_count(d), 0); /* nothing was left out */
+            assert_int_equal(hd_dump_warning_count(d), 0); /* no entry was skipped */
             assert_non_null(strstr(seen.last.message, cases[i].told));
             assert_non_null(strstr(seen.last.message, "pid 1, dump 0x1: "));
             hd_dump_free(d);
@@ -128,13 +129,14 @@ static void sizes_that_do_not_add_up_are_told(void **state) {
         }
 }
 
-/* Random heaps against sums over all cells. -------------------------------------------------------- */
+/* Random heaps, compared with sums over all cells. ------------------------------------------------- */
 
 enum { NODES = 40, TYPES_MAX = 4, CELLS = 60 };
 
 typedef struct model {
-    int parent[NODES];           /* of frames; -1: none */
-    uint64_t size[NODES + 1][TYPES_MAX]; /* of frame i in itself, the last that of no frame; type 0: none told */
+    int parent[NODES];           /* parent of a frame, or -1 */
+    /* self size of frame i by type; the last row is for no frame, type 0 for no type */
+    uint64_t size[NODES + 1][TYPES_MAX];
 } model;
 
 static uint64_t rnd_state;
@@ -149,7 +151,7 @@ static bool is_below(const model *m, int node, int above) {
     return above < 0;
 }
 
-/* Bytes at and below a frame (-1: all), of a type (0: all). */
+/* Bytes at and below a frame (-1: all), of a type (0: all types). */
 static uint64_t sum_of(const model *m, int above, uint32_t type) {
     uint64_t sum = 0;
     for (int i = 0; i <= NODES; i++)
@@ -187,7 +189,7 @@ static void random_heaps_are_their_sums(void **state) {
             uint32_t node = rnd(NODES + 1), type = rnd(2) ? rnd(TYPES_MAX) : seed % TYPES_MAX, bytes = 1 + rnd(1000);
             bool any = m.size[node][type] != 0;
             for (uint32_t t = 0; t < TYPES_MAX; t++) any |= (!t != !type) && m.size[node][t];
-            if (any) continue;   /* all types together, or one by one */
+            if (any) continue;   /* a frame has all types together, or single types */
             m.size[node][type] = bytes;
             fprintf(f, ",{\"bt\":\"");
             if (node < NODES) fprintf(f, "%u", node);
@@ -218,7 +220,7 @@ static void random_heaps_are_their_sums(void **state) {
                 listed++;
             }
         }
-        /* nothing is left out: every cell stands at its frame */
+        /* nothing is missing: every cell is listed at its frame */
         for (int i = 0; i < NODES; i++)
             for (uint32_t t = 0; t < TYPES_MAX; t++) {
                 bool found = !m.size[i][t];
@@ -235,14 +237,15 @@ static void random_heaps_are_their_sums(void **state) {
     }
 }
 
-/* An entry as it is given: at frame `node` (NODES: none) itself, or, below -1, a total; of a type, or (0) of all. */
+/* An entry of the input: of frame `node` itself (NODES: no frame), or a total (-1); of a type, or of all types
+   (0). */
 typedef struct given {
     int node;
     uint32_t type;
     uint64_t bytes, blocks;
 } given;
 
-/* What the cells of a profile come to where an entry stands. */
+/* The sum of the cells of a profile that belong to an entry. */
 static void come_to(const hd_profile *p, const given *g, uint64_t *bytes, uint64_t *blocks) {
     hd_rows cells = hd_profile_cells(p);
     hd_axis frames = hd_profile_axis(p, 0), types = hd_profile_axis(p, 1);
@@ -257,13 +260,13 @@ static void come_to(const hd_profile *p, const given *g, uint64_t *bytes, uint64
     }
 }
 
-/* All entries that a random heap has in the old format: cells, and totals of types, backtraces and all. */
+/* All entries of a random heap in the old format: cells, and totals of types, of backtraces, and of the heap. */
 static size_t random_entries(model *m, given *list) {
     size_t n = 0;
     given total = { -1, 0, 0, 0 }, by_type[TYPES_MAX] = { { -1, 0, 0, 0 }, { -1, 1, 0, 0 }, { -1, 2, 0, 0 }, { -1, 3, 0, 0 } };
     list[n++] = total;
     for (int i = 0; i <= NODES; i++) {
-        bool apart = rnd(2);     /* its types are told */
+        bool apart = rnd(2);     /* entries by type */
         given all = { i, 0, 0, 0 };
         if (rnd(3)) continue;
         for (uint32_t t = apart; t < (apart ? TYPES_MAX : 1); t++) {
@@ -318,8 +321,8 @@ static void assert_all_come_to(const hd_dump *d, const given *list, size_t n) {
     }
 }
 
-/* With all entries a heap is a profile whose sums are each of these. So it is without any of its totals; without
-   a cell it is one no more. */
+/* With all its entries, a heap is a profile whose sums equal every entry. The heap is a profile without any one of
+   its totals, too, but not without a cell. */
 static void a_profile_comes_to_all_that_was_given(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed < 100; seed++) {
@@ -331,7 +334,7 @@ static void a_profile_comes_to_all_that_was_given(void **state) {
         memset(&m, 0, sizeof m);
         for (int i = 0; i < NODES; i++) m.parent[i] = rnd(8) ? (int)rnd((uint32_t)i + 1) - 1 : i - 1;
         n = random_entries(&m, list);
-        for (size_t i = 2; i < n; i++) { /* in any order; the total, the first, tells the format */
+        for (size_t i = 2; i < n; i++) { /* in any order, except that the first entry, the total, marks the format */
             size_t k = 1 + rnd((uint32_t)i);
             swap = list[i], list[i] = list[k], list[k] = swap;
         }
@@ -366,7 +369,7 @@ static void a_profile_comes_to_all_that_was_given(void **state) {
     }
 }
 
-/* Two entries far down a chain of frames: their sums must not be had at every frame of it. */
+/* Two entries far down a chain of frames: their sums must not be stored at every frame of the chain. */
 static void long_chains_stay_in_proportion(void **state) {
     (void)state;
     enum { CHAIN = 20000, HEAP_COUNT = 1000 };
