@@ -1,4 +1,4 @@
-/* What dumps say of allocators and processes as a whole. */
+/* Scalars: values that dumps give for allocators and for whole processes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -97,7 +97,7 @@ static void events_of_one_dump_are_merged(void **state) {
     assert_non_null(strstr(err.message, "two different values"));
 }
 
-/* Each costs one warning and itself. */
+/* Each malformed scalar is skipped, with one warning. */
 static void malformed_scalars_cost_themselves(void **state) {
     (void)state;
     static const char *const bad[] = {
@@ -123,7 +123,7 @@ static void other_events_have_none(void **state) {
     assert_scalars("[{'pid':1,'args':{'dumps':{'allocators':{'b':" SIZE("2") "}}},'ph':'X'}]", "");
 }
 
-/* The level of detail: -1 when none is told. */
+/* The level of detail: -1 if the dump gives none. */
 static int detail_of(const hd_dump *d, uint64_t pid, const char *id) {
     hd_detail detail = (hd_detail)77;
     bool told = hd_dump_detail(d, pid, id, &detail);
@@ -139,7 +139,7 @@ static void levels_of_detail_are_kept(void **state) {
         DUMP("2", "2", "b", "'process_totals':{'r':'1'}") ","
         DUMP("2", "3", "c", "'level_of_detail':'thorough','process_totals':{'r':'1'}") ","
         DUMP("2", "4", "d", "'level_of_detail':'light'") ","
-        /* the first event that tells one counts */
+        /* the first event with a level counts */
         DUMP("3", "1", "e", "'process_totals':{'r':'1'}") "," DUMP("3", "1", "e", "'level_of_detail':'light','process_totals':{'s':'1'}") ","
         DUMP("3", "1", "e", "'level_of_detail':'detailed','process_totals':{'t':'1'}") ","
         "{'pid':4,'ph':'v','args':{'dumps':{'level_of_detail':'light','heaps':{'m':{'entries':[{'size':'1','bt':''}]}}}}},"
@@ -167,7 +167,7 @@ static void levels_of_detail_are_kept(void **state) {
 
 enum { SCALARS = 40, HEAPS_MAX = 4, LABELS = 200 };
 
-/* One dump, as it is written. */
+/* One dump, as written. */
 typedef struct one_dump {
     hd_detail detail;
     size_t scalar_count, heap_count;
@@ -244,7 +244,8 @@ static void assert_same_text(const char *a, const char *b) {
     if (a) assert_string_equal(a, b);
 }
 
-/* The dump's scalars, and the sizes that allocators with heaps have, from `at` on among those read. */
+/* Compares the dump's scalars with the read ones from `at` on, with the sizes that heaps add to their allocators.
+   Returns the next index. */
 static size_t assert_scalars_of(one_dump *from, const hd_dump *d, size_t at) {
     for (size_t i = 0; i < from->heap_count; i++) {
         const hd_heap *h = &from->heaps[i];
@@ -267,11 +268,11 @@ static size_t assert_scalars_of(one_dump *from, const hd_dump *d, size_t at) {
     return at;
 }
 
-/* The trace again, from what was read, dump by dump. */
+/* Writes the read dumps again, one by one. */
 static void write_back(const hd_dump *d, hd_out out) {
     size_t heaps = hd_dump_heap_count(d), scalars = hd_dump_scalar_count(d), h = 0;
     hd_chrome_writer *w = hd_chrome_writer_create(NULL, out, NULL);
-    for (size_t i = 0, k; i < scalars; i = k) { /* where there is a heap, there is a scalar */
+    for (size_t i = 0, k; i < scalars; i = k) { /* every dump with a heap has a scalar */
         const hd_scalar *s = hd_dump_scalar(d, i);
         hd_detail detail = HD_DETAILED;
         size_t first = h;

@@ -1,6 +1,6 @@
-/* What programs came to write and read of Chromium's heap dumps, beyond their documents: each fact a test
-   of that name. Traces packed with gzip are tests/test_gzip.c's, the sixteen traces that the trace viewer
-   was given tests/test_chrome.c's, breaking them tests/test_chrome_bad.c's. */
+/* Facts about Chromium's heap dumps that its documents lack, learned from its programs. Each fact has a test with its
+   name. test_gzip.c reads traces packed with gzip, test_chrome.c the sixteen traces for the trace viewer, and
+   test_chrome_bad.c breaks traces. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include "heaps.h"
 #include "traces.h"
 
-/* Reads leniently: so many warnings, the last of which ends so. */
+/* Reads leniently: expects this number of warnings, and the last ends with `message`. */
 static void assert_warns(const char *quoted, const char *expected, uint64_t count, const char *message) {
     char *text = trace_of(quoted, NULL);
     warnings w = { 0 };
@@ -26,7 +26,7 @@ static void assert_warns(const char *quoted, const char *expected, uint64_t coun
     free(text);
 }
 
-/* The example, as the trace viewer takes it. */
+/* The document's example, in the form that the trace viewer accepts. */
 #define PARTS(first, second)                                                                                     \
     "{'pid':1,'tid':1,'ts':1,'ph':'M','cat':'__metadata','name':'process_name','args':{'name':'Browser'}},\n"    \
     first                                                                                                         \
@@ -111,7 +111,7 @@ static void count_is_hexadecimal_optional_and_cumulative(void **state) {
 static void first_entry_without_bt_tells_the_old_format(void **state) {
     (void)state;
     assert_reads(ENTRIES("{'size':'10'},{'size':'3','bt':'0'}"), "1 0x1 malloc / / 16 -\n1 0x1 malloc /BrMain / 3 -\n");
-    /* only the first: further on it is malformed */
+    /* only the first entry: the malformed rest is skipped */
     assert_warns(ENTRIES("{'size':'10','bt':''},{'size':'3'}"), "1 0x1 malloc / / 16 -\n", 1, "without bt");
 }
 
@@ -121,7 +121,7 @@ static void in_the_old_format_an_entry_without_bt_is_the_total(void **state) {
                  "1 0x1 malloc / / 100 -\n1 0x1 malloc / /T 9 -\n1 0x1 malloc /BrMain / 3 -\n");
 }
 
-/* "<self>" is left out where a frame has no callees. */
+/* A frame without callees has no "<self>" entry. */
 static void in_the_old_format_an_entry_with_bt_is_a_self_size(void **state) {
     (void)state;
     assert_reads(ENTRIES("{'size':'64'},{'size':'2','bt':''},{'size':'3','bt':'0'},{'size':'5','bt':'1'}"),
@@ -147,7 +147,7 @@ static void a_dump_without_a_type_names_dictionary_is_read_too(void **state) {
     assert_warns(typed, "1 0x1 m / / 16 -\n", 1, "type '1' is unknown");
 }
 
-/* What Chromium's own writer did. --------------------------------------------------------------- */
+/* Behaviour of Chromium's own writer. ----------------------------------------------------------- */
 
 static char *written_entries(hd_cutoff cutoff) {
     hd_profile *p = document_profile();
@@ -166,7 +166,7 @@ static char *written_entries(hd_cutoff cutoff) {
     return text;
 }
 
-/* The document's table: 20 entries of 64 bytes and more. */
+/* The document's table: 20 entries have at least 64 bytes. */
 static void buckets_below_min_size_bytes_are_dropped(void **state) {
     (void)state;
     hd_profile *p = document_profile();
@@ -181,7 +181,8 @@ static void buckets_below_min_size_bytes_are_dropped(void **state) {
     hd_profile_free(p);
 }
 
-/* As numbers, the empty backtrace and no type before all; each pair once, by however many routes it is reached. */
+/* Ids are compared as numbers; the empty backtrace and the missing type come first. Each pair occurs once, however
+   many routes reach it. */
 static void entries_are_a_set_ordered_by_frame_and_type(void **state) {
     (void)state;
     char *text = written_entries((hd_cutoff){ .min_bytes = 64 }), *at = text;
@@ -211,7 +212,7 @@ static void sizes_are_lower_case_hexadecimal_without_prefix(void **state) {
     free(text);
 }
 
-/* Frames of the context, outermost ones; "<truncated>" and the type are not counted. */
+/* The frames of a context are its outermost ones; "<truncated>" and the type are not counted. */
 static uint32_t frames_kept(hd_contexts *contexts, uint32_t context) {
     uint32_t n = 0;
     while (context) {
@@ -252,10 +253,10 @@ static void events_nested_deeper_than_128_are_counted_but_not_recorded(void **st
     nest(HD_MAX_FRAMES, 400, 128);
 }
 
-/* The allocation register. Its cells are not chained as Chromium's were, but freed ones are used again. */
+/* The allocation register. It has no chained cells as Chromium's had, but it also uses freed cells again. */
 static void freed_cells_of_the_register_are_used_again(void **state) {
     (void)state;
-    enum { LIVE = 300000 };      /* what Chrome had */
+    enum { LIVE = 300000 };      /* Chrome's number of live blocks */
     hd_register *reg = hd_register_create(NULL);
     hd_memory full = { 0, 0 };
     assert_non_null(reg);

@@ -1,5 +1,4 @@
-/* Writing traces: reading gives back what was written, equal heaps give equal bytes, and nothing that
-   fails goes unnoticed. */
+/* Writing traces. Reading returns the written heaps, equal heaps give equal bytes, and every failure is reported. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,7 +11,7 @@
 #include "traces.h"
 #include "labels.h"
 
-/* Writes; the bytes end in a NUL that is not counted. */
+/* Writes, and appends a NUL that is not counted. */
 static hd_buffer written(const hd_heap *heaps, size_t count) {
     hd_buffer bytes = { 0 };
     hd_error err = { 0 };
@@ -34,7 +33,7 @@ static hd_dump *reread(const hd_buffer *bytes) {
     return d;
 }
 
-/* Whether the bytes are one JSON value and nothing else. */
+/* Whether the bytes are exactly one JSON value. */
 static void assert_json(const hd_buffer *bytes) {
     hd__mem mem = hd__mem_options(NULL);
     hd_error err;
@@ -53,7 +52,7 @@ static void assert_json(const hd_buffer *bytes) {
 
 static bool same_text(const char *a, const char *b) { return a ? b && !strcmp(a, b) : !b; }
 
-/* The heap with the same labels and of the same kind, whose rows are the same. */
+/* A read heap has the same labels, kind and rows. */
 static void assert_among(const hd_dump *d, const hd_heap *heap) {
     for (size_t i = 0; i < hd_dump_heap_count(d); i++) {
         const hd_heap *found = hd_dump_heap(d, i);
@@ -63,7 +62,7 @@ static void assert_among(const hd_dump *d, const hd_heap *heap) {
             continue;
         assert_int_equal(found->time_us, heap->time_us);
         assert_true(same_text(found->process, heap->process));
-        /* The axes of what was read also hold the nodes of other heaps; cutting leaves the used. */
+        /* The axes of a read heap also hold nodes of other heaps; breaking down keeps the used ones. */
         assert_int_equal(hd_heap_break_down(found, NULL, NULL, &a, NULL), HD_OK);
         assert_int_equal(hd_heap_break_down(heap, NULL, NULL, &b, NULL), HD_OK);
         assert_true(breakdowns_equal(a, b));
@@ -92,7 +91,7 @@ static hd_profile *random_profile(uint64_t *r, bool flat_types) {
     return p;
 }
 
-/* Heaps of several processes, dumps and allocators, of either kind. */
+/* Heaps of several processes, dumps and allocators, as profiles or breakdowns. */
 typedef struct heap_list {
     size_t count;
     hd_heap heaps[16];
@@ -135,7 +134,7 @@ static void free_heaps(heap_list *l) {
     for (size_t i = 0; i < l->label_count; i++) free(l->labels[i]);
 }
 
-/* What was read has two axes. */
+/* Gives a heap two axes, as read heaps have. */
 static void with_two_axes(hd_heap *heap) {
     uint32_t axes = heap->profile ? hd_profile_axis_count(heap->profile) : heap->breakdown->entries.axis_count;
     if (axes == 2) return;
@@ -148,7 +147,7 @@ static void with_two_axes(hd_heap *heap) {
     }
     for (uint32_t i = 0; i < rows.count; i++) {
         uint32_t at[2] = { rows.node[i], 0 };
-        p->total_bytes = 0; /* cumulative rows may add up to more than a total may be */
+        p->total_bytes = 0; /* cumulative rows may add up to more than the allowed total */
         assert_int_equal(hd_profile_add(p, at, rows.amount[i].bytes, rows.amount[i].blocks, NULL), HD_OK);
     }
     if (heap->profile) {
@@ -180,7 +179,7 @@ static void reading_gives_back_the_heaps_that_were_written(void **state) {
             if (heap.profile != l.heaps[i].profile) hd_profile_free((hd_profile *)(uintptr_t)heap.profile);
             if (heap.breakdown != l.heaps[i].breakdown) hd_breakdown_free((hd_breakdown *)(uintptr_t)heap.breakdown);
         }
-        /* and what was read is written as the same bytes again */
+        /* and the read heaps are written as the same bytes */
         hd_heap again[16];
         for (size_t i = 0; i < l.count; i++) again[i] = *hd_dump_heap(d, i);
         hd_buffer first = written(again, l.count);
@@ -207,7 +206,7 @@ static void equal_heaps_give_equal_bytes_whatever_order_their_dumps_come_in(void
         hd_heap shuffled[16];
         size_t n = 0;
         bool taken[16] = { false };
-        while (n < l.count) { /* dumps in random order, the heaps of each as they were */
+        while (n < l.count) { /* dumps in random order, the heaps of each dump in their order */
             size_t first = (size_t)hd__test_below(&r, l.count);
             for (size_t i = 0; i < l.count; i++)
                 if (!taken[i] && l.heaps[i].dump == l.heaps[first].dump) {
@@ -243,7 +242,7 @@ static void breakdowns_from_any_order_of_cells_give_equal_bytes(void **state) {
     hd_profile_free(q);
 }
 
-/* The form of the document and of AS-SHIPPED. */
+/* The form in the document and in AS-SHIPPED. */
 static void entries_are_written_as_the_document_says(void **state) {
     (void)state;
     hd_profile *p = document_profile();
@@ -355,7 +354,7 @@ static void nothing_is_a_trace_too(void **state) {
     hd_profile_free(p);
 }
 
-/* Heaps whose labels do not tell them apart are refused, or written so that they can be read. */
+/* Heaps with equal labels are refused, or written so that they can be read. */
 static void what_is_written_can_be_read(void **state) {
     (void)state;
     hd_profile *p = document_profile();
@@ -422,7 +421,7 @@ static void heaps_that_a_trace_cannot_hold_are_refused(void **state) {
     hd_profile_free(two);
 }
 
-/* Heaps of both kinds, of two processes; some 60 KB. */
+/* Profiles and breakdowns of two processes; some 60 KB. */
 static void big_heaps(heap_list *l) {
     memset(l, 0, sizeof *l);
     for (size_t i = 0; i < 4; i++) {
@@ -560,7 +559,7 @@ static void writer_add(hd_chrome_writer *w, const hd_heap *heaps, size_t count) 
     assert_int_equal(status, HD_OK);
 }
 
-/* Ends the trace, and the bytes in a NUL that is not counted. */
+/* Ends the trace, and appends a NUL that is not counted. */
 static void writer_end(hd_chrome_writer *w, hd_buffer *bytes) {
     assert_int_equal(hd_chrome_writer_finish(w, NULL), HD_OK);
     hd_chrome_writer_free(w);
@@ -579,7 +578,7 @@ static void assert_written(const hd_buffer *bytes, const char *quoted) {
                              "'name':'explicitly_triggered','id':'" id "','args':{'dumps':{'level_of_detail':"
 #define SIZED(guid, size) "{'guid':'" guid "','attrs':{'size':{'type':'scalar','units':'bytes','value':'" size "'}}}"
 
-/* Files tell of one allocator by one guid, whichever version of the library wrote them. */
+/* An allocator has the same guid in all files, whichever version of the library wrote them. */
 static void an_allocator_has_one_guid_for_ever(void **state) {
     (void)state;
     assert_true(hd__trace_guid(77, "malloc") == UINT64_C(0x3f20603ce5adccd1));
@@ -605,7 +604,7 @@ static void each_dump_tells_of_the_frames_it_is_the_first_to_use(void **state) {
     assert_non_null(g);
     memcpy(guid, g, 24);
     for (; g; g = strstr(g + 1, "\"guid\":\"")) {
-        assert_memory_equal(g, guid, 24); /* of one allocator, the same in every dump */
+        assert_memory_equal(g, guid, 24); /* of one allocator, equal in every dump */
         memset(g + 8, 'g', 16);
     }
     assert_written(&bytes,
@@ -673,7 +672,7 @@ static void maps_of_heaps_v2_are_incremental_and_ids_are_the_traces_own(void **s
     hd_profile_free(q);
 }
 
-/* The viewer keeps frames of both formats by one id: no id of a process may mean two frames. */
+/* The viewer keeps frames of both formats in one table: an id of a process must not mean two frames. */
 static void no_frame_has_the_id_of_another_in_the_other_format(void **state) {
     (void)state;
     hd_profile *p = profile_new(2), *q = profile_new(2), *z = profile_new(2);
@@ -728,7 +727,7 @@ static void scalars_are_written_as_chromium_writes_them(void **state) {
     assert_int_equal(hd_chrome_writer_add(w, &more, NULL), HD_OK);
     writer_end(w, &bytes);
     for (char *g = (char *)bytes.data; (g = strstr(g, "\"guid\":\"")) != NULL;) {
-        char *end = strchr(g + 8, '"'); /* and everything is moved to where a guid of 1 digit would have it */
+        char *end = strchr(g + 8, '"'); /* shorten the guid to 1 digit, to compare the rest */
         g[8] = '0';
         memmove(g + 9, end, strlen(end) + 1);
         g += 9;
@@ -754,8 +753,8 @@ static void scalars_are_written_as_chromium_writes_them(void **state) {
     hd_profile_free(p);
 }
 
-/* Random heaps, each dump of each process on its own, are read as if written at once; so is what is
-   there after every dump, when the writer was told to expect that. */
+/* Random heaps, added dump by dump and process by process, read as if written at once. So does the incomplete trace
+   after every dump, if the writer is interruptible. */
 static void dumps_added_one_by_one_are_the_dumps_written_at_once(void **state) {
     (void)state;
     uint64_t r = 24;
@@ -812,7 +811,7 @@ static void heaps_and_heaps_v2_of_one_profile_agree(void **state) {
     }
 }
 
-/* What is refused leaves the writer as it was. */
+/* A refused dump leaves the writer unchanged. */
 static void refused_dumps_leave_the_trace_whole(void **state) {
     (void)state;
     hd_profile *p = profile_new(2), *three = profile_new(3);
@@ -853,7 +852,7 @@ static void refused_dumps_leave_the_trace_whole(void **state) {
     hd_dump *d = reread(&bytes);
     assert_int_equal(hd_dump_heap_count(d), 2);
     hd_dump_free(d);
-    /* and nothing comes after the end */
+    /* and nothing can follow the end */
     hd_heap third = first;
     third.dump = "3";
     size_t size = bytes.size;
@@ -942,7 +941,7 @@ static void faults_of_a_stream_come_back_and_stick(void **state) {
     free_heaps(&l);
 }
 
-/* Between dumps the writer holds each distinct frame once, however many dumps there are. */
+/* Between dumps the writer holds each distinct frame once, for any number of dumps. */
 static void memory_of_a_stream_does_not_grow_with_its_length(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
@@ -962,13 +961,13 @@ static void memory_of_a_stream_does_not_grow_with_its_length(void **state) {
         bytes.size = 0;
         if (i == 9) early = hd_chrome_writer_memory(w);
     }
-    assert_in_range(hd_chrome_writer_memory(w), early, early + 300 * 80); /* the ids of the dumps */
+    assert_in_range(hd_chrome_writer_memory(w), early, early + 300 * 80); /* only the ids of the dumps are added */
     hd_chrome_writer_free(w);
     hd_buffer_free(&bytes);
     hd_profile_free(p);
 }
 
-/* A heap of each kind in one dump, by the names of their allocators; what comes back has them again. */
+/* Heaps of each kind in one dump, as allocators with different names; reading returns the kinds. */
 static void kinds_come_back(void **state) {
     static const char *const names[] = { "\"malloc\":{\"entries\"", "\"malloc/peak\":{\"entries\"", "\"malloc/total\":{\"entries\"",
                                          "\"malloc/temporary\":{\"entries\"" };
@@ -988,7 +987,7 @@ static void kinds_come_back(void **state) {
     }
     bytes = written(heaps, 4);
     for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++) assert_non_null(strstr((char *)bytes.data, names[kind]));
-    assert_null(strstr((char *)bytes.data, "\"size\",\"units\"")); /* the viewer would add them to malloc's */
+    assert_null(strstr((char *)bytes.data, "\"size\",\"units\"")); /* the viewer would add this size to malloc's */
     d = reread(&bytes);
     assert_int_equal(hd_dump_heap_count(d), 4);
     for (size_t i = 0; i < 4; i++) {

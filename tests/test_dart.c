@@ -1,4 +1,4 @@
-/* Dart snapshots: what they say, every spelling, every way to be wrong, and what can be asked of them. */
+/* Dart snapshots: their content, every spelling, every fault, and all queries. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -103,7 +103,7 @@ static void the_sample_has_these_values(void **state) {
         if (i == 9) assert_int_equal(d.value, 200);
         if (i == 9) assert_int_equal(d.text.len, 6);
     }
-    assert_int_equal(hd_graph_object(g, 0).references[2], 12); /* what id 0 leads to */
+    assert_int_equal(hd_graph_object(g, 0).references[2], 12); /* the sentinel for id 0 */
     assert_int_equal(hd_graph_object(g, 12).id, 0);
     assert_int_equal(hd_graph_find(g, 0), 12);
     assert_int_equal(hd_dart_data(hd_dump_dart(doc), 12).tag, 0);
@@ -169,14 +169,14 @@ static void all_spellings_are_kept(void **state) {
             hd_dump_free(doc);
             free(s.data);
         }
-    keeps("dartheap\0\0\0\0\0\0\0\0\0", 17);              /* nothing at all */
+    keeps("dartheap\0\0\0\0\0\0\0\0\0", 17);              /* empty */
     keeps("dartheap\0\0\0\0\0\0\200\0\0\0", 18);
-    keeps("dartheap\0\0\0\0\0\0\0\1\0\0\0\0\0", 21);      /* one object, no class; no identities */
-    keeps("dartheap\0\0\0\0\0\0\0\1\0\0\0\0\0\0", 22);    /* and with them */
-    keeps("dartheap\0\0\0\0\0\0\0\1\0\0\0\0\1\0\5\1x", 25); /* external property of what was left out */
+    keeps("dartheap\0\0\0\0\0\0\0\1\0\0\0\0\0", 21);      /* one object, no class, no identities */
+    keeps("dartheap\0\0\0\0\0\0\0\1\0\0\0\0\0\0", 22);    /* the same with identities */
+    keeps("dartheap\0\0\0\0\0\0\0\1\0\0\0\0\1\0\5\1x", 25); /* external property of a missing object */
     keeps("dartheap\0\0\0\0\0\0\1\1\0\0\0\1\0\0\200\200\0", 25);
     {
-        snap s = { 0 };          /* all numbers as large as they may be */
+        snap s = { 0 };          /* all numbers at their largest */
         hd_dart_header_info h = { .flags = UINT64_MAX, .shallow_size = UINT64_MAX, .capacity = UINT64_MAX,
                              .external_size = UINT64_MAX, .class_count = 1 };
         snap_header(&s, &h);
@@ -209,7 +209,7 @@ static void all_spellings_are_kept(void **state) {
     }
 }
 
-/* What the real VM wrote, cut down: 107 objects. */
+/* A snapshot of a real VM, cut down to 107 objects. */
 static void a_real_snapshot_is_kept(void **state) {
     (void)state;
     uint8_t *data;
@@ -230,7 +230,7 @@ static void a_real_snapshot_is_kept(void **state) {
 
     hd_dump *dump;
     assert_int_equal(hd_read_memory(data, size, NULL, &dump, NULL), HD_OK);
-    memset(data, 0, size);       /* nothing is borrowed from the input */
+    memset(data, 0, size);       /* the dump borrows nothing from the input */
     assert_string_equal(hd_dump_format(dump)->name, "dart");
     assert_int_equal(hd_dump_heap_count(dump), 0);
     assert_null(hd_dump_netcf(dump));
@@ -242,7 +242,7 @@ static void a_real_snapshot_is_kept(void **state) {
     free(data);
 }
 
-/* A snapshot of random content, in columns to compare with. */
+/* A snapshot of random content, with columns to compare. */
 typedef struct model {
     uint32_t objects, externals;
     uint32_t class_id[200], first[201], tag[200];
@@ -323,7 +323,8 @@ static void model_compare(const model *m, const hd_dump *doc) {
     }
 }
 
-/* More references may be announced than there are, by any number: it is kept, and nothing is reserved for it. */
+/* A file may announce more references than it has, by any number. The number is kept, and no memory is reserved for
+   it. */
 static void slack_in_the_number_of_references_takes_no_memory(void **state) {
     (void)state;
     static const char head[] = "dartheap\0\0\0\0\0\1\0\1C\0\0\0\0", tail[] = "\2\1\10\0\1\2\1\10\0\0\0\5\6";
@@ -369,7 +370,7 @@ static void random_snapshots_are_read_and_kept(void **state) {
     }
 }
 
-/* Longer than a window, a block of references, and what a record is limited to anywhere. */
+/* Longer than a window, than a block of references, and than the limit of a record elsewhere. */
 static void large_things_come_in_pieces(void **state) {
     (void)state;
     snap s = { 0 };
@@ -422,7 +423,7 @@ static void large_things_come_in_pieces(void **state) {
     free(s.data);
 }
 
-/* Records say what the document says, and where they stand. */
+/* Records have the content and the offset that the document specifies. */
 static void records_stream(void **state) {
     (void)state;
     snap s = { 0 };
@@ -455,17 +456,17 @@ static void records_stream(void **state) {
     free(s.data);
 }
 
-/* Bad input: where, what it says, and what lenient reading leaves. ------------------------------ */
+/* Bad input: the place, the message, and the result of lenient reading. ------------------------- */
 
 typedef struct bad {
-    const char *text;            /* of the file behind "dartheap"; '|' marks where it is wrong */
+    const char *text;            /* of the file after "dartheap"; '|' marks the place of the fault */
     size_t size;
     const char *message;         /* starts with */
     uint32_t objects, warnings;  /* lenient */
 } bad;
 #define BAD(text, message, objects, warnings) { text, sizeof(text) - 1, message, objects, warnings }
 
-/* Record by record the same is told, at the same place. */
+/* Reading record by record ends with the same error at the same place. */
 static void streams_to(hd_in in, hd__reads *reads, const hd_error *expected) {
     hd_dart_reader *r;
     hd_dart_record record;
@@ -521,7 +522,7 @@ static void bad_input_is_told(void **state) {
         uint8_t bytes[128] = "dartheap";
         for (size_t k = 0; k < cases[i].size; k++)
             if (!mark || k != at) bytes[size++] = (uint8_t)cases[i].text[k];
-        if (!cases[i].message) { /* the second object's reference is one too many */
+        if (!cases[i].message) { /* the second object has one reference too many */
             at = cases[i].size - 4;
         }
         for (int piece = 0; piece < 2; piece++) {
@@ -562,7 +563,7 @@ static void bad_input_is_told(void **state) {
     assert_int_equal(hd_read_as(&hd_format_dart, hd_in_memory("dart", 4), NULL, &doc, &err), HD_MALFORMED);
 }
 
-/* References out of range or to what was cut off lead to nothing; classes too. */
+/* References that are out of range, or to missing objects, become references to the sentinel; so do classes. */
 static void lenient_reading_repairs(void **state) {
     (void)state;
     static const char text[] = "dartheap" HEAD "\4\3\1\10\0\4\2\7\3\1\5\10\0\0\1\10\0\1";
@@ -575,14 +576,14 @@ static void lenient_reading_repairs(void **state) {
     assert_int_equal(o.reference_count, 4);
     assert_int_equal(hd_graph_object(g, o.references[0]).id, 2);
     assert_int_equal(hd_graph_object(g, o.references[1]).id, 0); /* 7 of 3 */
-    assert_int_equal(hd_graph_object(g, o.references[2]).id, 0); /* 3 is cut off */
+    assert_int_equal(hd_graph_object(g, o.references[2]).id, 0); /* object 3 is missing */
     assert_int_equal(hd_graph_object(g, o.references[3]).id, 1);
     assert_false(hd_graph_class(g, hd_graph_object(g, 1).class_index).described);
     hd_dump_free(doc);
 }
 
-/* One object, and every one of its references out of range: each costs its own bytes, not those of all that
-   are left; that would take hours here. */
+/* One object with most of its references out of range. Each repair must cost only its own bytes. If it cost all
+   remaining bytes, this test would take hours. */
 static void many_repairs_are_linear(void **state) {
     (void)state;
     enum { N = 2000000 };
@@ -592,13 +593,13 @@ static void many_repairs_are_linear(void **state) {
     snap_uleb(&s, N);
     snap_uleb(&s, 1);
     snap_object(&s, 0, 0, "\0", 1, 0, NULL);
-    s.size--;                    /* its number of references */
+    s.size--;                    /* drop its number of references */
     snap_uleb(&s, N);
     for (uint32_t i = 0; i < N; i++) snap_uleb(&s, i % 5 == 4 ? 1 : 2);
     snap_uleb(&s, 0);
     hd_dump *doc = read_bytes(s.data, s.size, &lenient);
     assert_int_equal(hd_dump_warning_count(doc), N - N / 5);
-    assert_int_equal(hd_graph_object(hd_dump_graph(doc), 0).references[3], 1); /* what id 0 leads to */
+    assert_int_equal(hd_graph_object(hd_dump_graph(doc), 0).references[3], 1); /* the sentinel for id 0 */
     assert_int_equal(hd_graph_object(hd_dump_graph(doc), 0).references[4], 0);
     hd_dump_free(doc);
     free(s.data);
@@ -631,7 +632,7 @@ static void sizes_that_overflow_are_told(void **state) {
     free(s.data);
 }
 
-/* Both ways of reading agree on what it is; lenient reading always finds something that is whole. */
+/* Strict reading from memory and in pieces agree; so does lenient reading, which repairs something. */
 static void try_bytes(const uint8_t *data, size_t size, bool pieces) {
     hd_status status[2], loose[2];
     uint64_t warnings[2] = { 0 };
@@ -676,7 +677,7 @@ static void try_bytes(const uint8_t *data, size_t size, bool pieces) {
     assert_true((status[0] == HD_OK) == (loose[0] == HD_OK && warnings[0] == 0));
 }
 
-/* Where the records of a file begin, and what an error within them is said of. */
+/* The offset of a record, and the beginning of messages about errors in it. */
 typedef struct place {
     uint64_t offset;
     char kind;
@@ -698,15 +699,15 @@ static size_t places_of(const uint8_t *data, size_t size, place *places) {
     return n;
 }
 
-/* The last that begins before an offset. */
+/* The last place before an offset. */
 static const place *place_at(const place *places, size_t n, uint64_t offset) {
     const place *found = NULL;
     for (size_t i = 0; i < n && places[i].offset < offset; i++) found = &places[i];
     return found;
 }
 
-/* A prefix is found to end too early where it ends, or at the last count that promised more, and what is at
-   hand there is named: in pieces, since of memory the counts of classes and objects are doubted before. */
+/* A cut file fails at its end, or at the last count that announced more. The message names the record there. Reads in
+   pieces: in memory the counts of classes and objects fail earlier. */
 static void every_prefix_ends_in_the_record_that_was_cut(void **state) {
     (void)state;
     static place places[1000];
@@ -731,7 +732,7 @@ static void every_prefix_ends_in_the_record_that_was_cut(void **state) {
         snprintf(expected, sizeof expected, in->kind == 'o' ? "object %u: " : "identity hash code of object %u: ",
                  (unsigned)in->id);
         if (strncmp(err.message, expected, strlen(expected))) {
-            /* cut between two: what comes next */
+            /* cut between two records: names the next one */
             snprintf(expected, sizeof expected, in->kind == 'o' ? "object %u: " : "identity hash code of object %u: ",
                      (unsigned)in->id + 1);
             if (strncmp(err.message, "external propert", 16) && strncmp(err.message, expected, strlen(expected)))
@@ -750,13 +751,14 @@ static void every_prefix_is_survived(void **state) {
     size_t size;
     load("small.dartheap", &data, &size);
     for (size_t n = 0; n < size; n++) {
-        uint8_t *copy = malloc(n + 1); /* so that reading past it is seen */
+        uint8_t *copy = malloc(n + 1); /* so that sanitizers find a read past the end */
         hd_dump *doc = NULL;
         hd_error err = { 0 };
         memcpy(copy, data, n);
         hd_status status = hd_read_as(&hd_format_dart, hd_in_memory(copy, n), NULL, &doc, &err);
         if (status) assert_true(status == (n ? HD_MALFORMED : HD_UNKNOWN_FORMAT) && err.offset <= n);
-        else assert_false(hd_dart_header(hd_dump_dart(doc)).has_identity); /* ends where older files do */
+        /* the cut file ends like an older one, without identities */
+        else assert_false(hd_dart_header(hd_dump_dart(doc)).has_identity);
         hd_dump_free(doc);
         if (n % 7 == 0 || n > size - 200) try_bytes(copy, n, n % 3 == 0);
         free(copy);
@@ -780,7 +782,7 @@ static void every_byte_flipped_is_survived(void **state) {
         hd_error err = { 0 };
         data[i] = (uint8_t)(was ^ (i % 3 ? 1u << hd__test_below(&seed, 8) : 255u));
         try_bytes(data, size, i % 5 == 0);
-        /* what was before it is as good as it was */
+        /* the content before the place is valid */
         if (hd_read_as(&hd_format_dart, hd_in_memory(data, size), NULL, &doc, &err) && in && err.offset < in->offset)
             fail_msg("%u: offset %u: %s", (unsigned)i, (unsigned)err.offset, err.message);
         hd_dump_free(doc);
@@ -789,7 +791,7 @@ static void every_byte_flipped_is_survived(void **state) {
     free(data);
 }
 
-/* Counts that lie cost no memory. */
+/* Counts larger than the file cost no memory. */
 static void counts_are_not_believed(void **state) {
     (void)state;
     static const char *const heads[] = { "\0\0\0\0\0", HEAD "\1", HEAD, HEAD "\1\1\1\10\0", HEAD "\0\1\1\10\0\0" };
@@ -821,7 +823,7 @@ static void faults_are_survived(void **state) {
             hd_status status = hd_read_as(&hd_format_dart, in, &options, &doc, &err);
             if (f.failed && !f.fail_at) fail_msg("a fault too many");
             if (status) assert_true(status == HD_OUT_OF_MEMORY && err.status == status && !doc);
-            else writes(doc, s.data, s.size); /* giving back spare room may fail */
+            else writes(doc, s.data, s.size); /* shrinking a column may fail */
             hd_dump_free(doc);
             assert_int_equal(f.live, 0);
             assert_null(f.misuse);
@@ -950,13 +952,13 @@ static void strings_are_counted(void **state) {
     assert_int_equal(libraries->rows[1].classes, 3);
     assert_int_equal(libraries->rows[1].objects, 6);
     is(libraries->rows[1].name, "dart.core");
-    assert_int_equal(libraries->rows[2].objects, 2); /* the root, and what has no class */
+    assert_int_equal(libraries->rows[2].objects, 2); /* the root, and the objects without a class */
     hd_library_table_free(libraries);
     hd_dump_free(doc);
     free(s.data);
 }
 
-/* Against pairs compared one by one. */
+/* Compared with a loop over all pairs. */
 static void tables_agree_with_brute_force(void **state) {
     (void)state;
     static model m;
@@ -1008,7 +1010,7 @@ static void tables_agree_with_brute_force(void **state) {
     }
 }
 
-/* Snapshots whose objects are of class `class_id` and code `code`, sized by their numbers. */
+/* A snapshot of n objects, each with a class and a code, sized by their numbers. */
 static hd_dump *with_codes(uint32_t n, const uint64_t (*what)[2], bool swapped) {
     snap s = { 0 };
     hd_dart_header_info h = { .class_count = 2 };
@@ -1054,7 +1056,7 @@ static void objects_are_followed_by_identity(void **state) {
     assert_int_equal(c->kept, 4);
     assert_false(c->by_chance);
     hd_identity_change_free(c);
-    reached[0][3] = reached[1][1] = 0; /* one of three alike; what 2 of the other was */
+    reached[0][3] = reached[1][1] = 0; /* one of three equal objects; the object that was 2 in the other snapshot */
     assert_int_equal(hd_dart_diff(hd_dump_dart(a), hd_dump_dart(b),
                                   (const uint8_t *const[]){ reached[0], reached[1] }, NULL, &c, NULL), HD_OK);
     assert_int_equal(c->now[2], HD_NONE);
@@ -1086,7 +1088,7 @@ static void objects_of_no_class_have_its_name(void **state) {
     hd_dump_free(a), hd_dump_free(b);
 }
 
-/* Codes of another process are others: what agrees does so by chance, and says nothing. */
+/* Another process has other codes: the few equal codes are chance, and mean nothing. */
 static void snapshots_of_two_processes_are_told(void **state) {
     (void)state;
     enum { N = 640 };
@@ -1104,7 +1106,7 @@ static void snapshots_of_two_processes_are_told(void **state) {
         assert_int_equal(c->kept, same);
         assert_int_equal(c->by_chance, same < N / 64);
         hd_identity_change_free(c);
-        uint8_t none[N] = { 0 }; /* what is reached does not decide */
+        uint8_t none[N] = { 0 }; /* by_chance does not depend on reachability */
         assert_int_equal(hd_dart_diff(hd_dump_dart(a), hd_dump_dart(b), (const uint8_t *const[]){ none, none }, NULL,
                                       &c, NULL), HD_OK);
         assert_int_equal(c->kept, 0);
@@ -1115,7 +1117,7 @@ static void snapshots_of_two_processes_are_told(void **state) {
     }
 }
 
-/* A class whose fields are named at these references; NULL ends them. */
+/* A class with fields named by `fields`, which ends with NULL, at their references. */
 static void class_with(snap *s, const char *name, const char *library, const char *uri, const char *const *fields,
                        bool backward) {
     uint64_t n = 0;
@@ -1142,8 +1144,8 @@ static void object_of(snap *s, uint64_t class_id, size_t n, const uint64_t *refe
 #define OBJECT(class_id, ...) object_of(&s, class_id, sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8, \
                                         (const uint64_t[]){ __VA_ARGS__ }, backward)
 
-/* What is held by fields of the VM's that are weak is not alive; where these stand is said by the class, or else is
-   as the VM orders them. */
+/* Weak fields of the VM's own classes do not keep objects alive. The class gives the fields' positions; else they
+   have the VM's order. */
 static void weak_references_hold_nothing(void **state) {
     (void)state;
     static const char *const reference[] = { "target_", "type_arguments_", NULL }, *const property[] = { "key_", "value_", NULL };
@@ -1170,26 +1172,26 @@ static void weak_references_hold_nothing(void **state) {
         object_of(&s, 1, 8, (const uint64_t[]){ 2, 4, 7, 9, 11, 13, 14, 20 }, false);
         OBJECT(2, 3, 0);                    /* 2: a weak reference to 3 */
         object_of(&s, 3, 0, NULL, false);
-        OBJECT(4, 5, 6);                    /* 4: an ephemeron whose key nobody else holds */
+        OBJECT(4, 5, 6);                    /* 4: an ephemeron; nothing else holds its key */
         object_of(&s, 3, 0, NULL, false);
         object_of(&s, 3, 0, NULL, false);
-        OBJECT(5, 8, 8, 15, 16, 17);        /* 7: holds 15, and 17 like itself */
+        OBJECT(5, 8, 8, 15, 16, 17);        /* 7: holds 15, and holds 17 like its own value */
         object_of(&s, 3, 0, NULL, false);
         object_of(&s, 6, 3, (const uint64_t[]){ 12, 10, 23 }, false);
         object_of(&s, 3, 0, NULL, false);   /* 10: in a weak array */
-        OBJECT(7, 12, 0);                   /* 11: somebody's own class holds 12 */
+        OBJECT(7, 12, 0);                   /* 11: of the program's own class, which holds 12 */
         object_of(&s, 3, 0, NULL, false);
-        object_of(&s, 3, 0, NULL, false);   /* 13: a key that is alive */
+        object_of(&s, 3, 0, NULL, false);   /* 13: a live key */
         OBJECT(4, 13, 18);
         object_of(&s, 3, 0, NULL, false);
         object_of(&s, 3, 0, NULL, false);   /* 16 */
         OBJECT(5, 16, 0, 0, 0, 19);
         object_of(&s, 3, 0, NULL, false);   /* 18: held by 13 */
-        object_of(&s, 8, 1, (const uint64_t[]){ 22 }, false); /* 19: not the VM's */
-        OBJECT(4, 0, 21);                   /* 20: a key that was left out */
+        object_of(&s, 8, 1, (const uint64_t[]){ 22 }, false); /* 19: not a class of the VM */
+        OBJECT(4, 0, 21);                   /* 20: its key is missing */
         object_of(&s, 3, 0, NULL, false);
         object_of(&s, 3, 0, NULL, false);   /* 22 */
-        object_of(&s, 3, 0, NULL, false);   /* 23: in the weak array too */
+        object_of(&s, 3, 0, NULL, false);   /* 23: also in the weak array */
         snap_uleb(&s, 0);
         hd_dump *doc = read_bytes(s.data, s.size, NULL);
         const hd_graph *g = hd_dump_graph(doc);
@@ -1249,7 +1251,7 @@ static void names_of_single_references_are_left_out_and_told(void **state) {
     }
 }
 
-/* A file that cannot hold weak references says so, and holds the same alive. */
+/* A file without weak references reports that, and keeps the same objects alive. */
 static void writers_keep_alive_what_is(void **state) {
     (void)state;
     for (int dart = 0; dart < 2; dart++) {
@@ -1303,7 +1305,7 @@ static void text_becomes_utf8(void **state) {
     assert_memory_equal(out, "a\303\244\303\277", 5);
     assert_int_equal(hd_dart_utf8(&d, out, 0), 5);
     memset(out, '.', sizeof out);
-    assert_int_equal(hd_dart_utf8(&d, out, 2), 5); /* no half of a character */
+    assert_int_equal(hd_dart_utf8(&d, out, 2), 5); /* only whole characters */
     assert_memory_equal(out, "a.", 2);
     d.tag = HD_DART_UTF16;
     d.text.data = "\254\40\74\330\211\337a\0\74\330"; /* U+20AC, U+1F389, a, half a pair */
@@ -1334,7 +1336,7 @@ static void other_graphs_become_snapshots(void **state) {
     const hd_graph *h = hd_dump_graph(doc);
     keeps(out.data, out.size);
     assert_int_equal(hd_graph_summarize(h).objects, 5);
-    assert_int_equal(hd_graph_object(h, 0).reference_count, 3); /* not the weak one */
+    assert_int_equal(hd_graph_object(h, 0).reference_count, 3); /* without the weak reference */
     is(hd_graph_class(h, hd_graph_object(h, 0).class_index).name, "Root");
     assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
     assert_int_equal(hd_graph_dominators(h, NULL, &e, NULL), HD_OK);
@@ -1351,7 +1353,7 @@ static void other_graphs_become_snapshots(void **state) {
     hd_buffer_free(&out);
     hd_dump_free(from);
 
-    snap s = { 0 };              /* fields and libraries go with them */
+    snap s = { 0 };              /* fields and libraries are written, too */
     snap_sample(&s, false);
     doc = read_bytes(s.data, s.size, NULL);
     assert_int_equal(hd_dart_write_graph(hd_dump_graph(doc), hd_cstr("again"), NULL, hd_out_memory(&out), NULL),

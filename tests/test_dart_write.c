@@ -1,5 +1,5 @@
-/* Any graph as a Dart snapshot, with what its file says of each object: strings, numbers, lengths, names, external
-   sizes, identity hash codes. */
+/* Writes any graph as a Dart snapshot, with all values that its file has for objects: strings, numbers, lengths,
+   names, external sizes, identity hash codes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static hd_dump *written(const hd_graph *g, hd_values values) {
     return doc;
 }
 
-/* A V8 snapshot of strings and numbers, as V8 writes them when asked for numeric values. Node 1 holds all. */
+/* A V8 snapshot of strings and numbers, as V8 writes them with numeric values. Node 1 refers to all others. */
 #define META                                                                                                      \
     "{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\",\"edge_count\"],"           \
     "\"node_types\":[[\"hidden\",\"array\",\"string\",\"object\",\"code\",\"closure\",\"regexp\",\"number\","      \
@@ -57,7 +57,7 @@ static int node(snapshot *s, int type, const char *json, const char *edge, int t
     return s->count++;
 }
 
-/* A number: a node with an edge "value" to the string that spells it, which comes next. */
+/* A number: a node with an edge "value" to the next node, a string with its digits. */
 static int number(snapshot *s, const char *called, const char *spelled) {
     int n = node(s, NUMBER, called, "value", s->count + 1);
     node(s, STRING, spelled, NULL, 0);
@@ -93,7 +93,7 @@ static void strings_keep_their_text(void **state) {
     int wide = node(&s, STRING, "\\u20ac\\ud83c\\udf89a", NULL, 0), half = node(&s, STRING, "x\\ud83c", NULL, 0);
     int cut = node(&s, STRING, "abc", "length", s.count + 1);
     number(&s, "int", "5000");
-    int text = node(&s, STRING, "abc", "length", s.count + 1); /* no length: not a number */
+    int text = node(&s, STRING, "abc", "length", s.count + 1); /* the "length" of a string makes it no number */
     node(&s, STRING, "5000", NULL, 0);
     v8 = read_snapshot(&s);
     hd_dump *doc = written(hd_dump_graph(v8), hd_v8_values(hd_dump_v8(v8)));
@@ -125,7 +125,7 @@ static void numbers_keep_their_value(void **state) {
     for (int k = 0; k < 3; k++) {
         snapshot s = { .count = 0 };
         int first[3];
-        setlocale(LC_NUMERIC, locales[k]); /* where it is there */
+        setlocale(LC_NUMERIC, locales[k]); /* locales that exist on this system */
         node(&s, SYNTHETIC, "", NULL, 0);
         first[0] = s.count;
         for (int i = 0; i < REALS; i++) number(&s, i % 2 ? "heap number" : reals[i].text, reals[i].text);
@@ -181,7 +181,7 @@ static void names_and_lengths_go_with_them(void **state) {
     hd_dump_free(v8);
 }
 
-/* All that a Dart snapshot says of its objects is in what is written of its graph. */
+/* Everything that a Dart snapshot has about its objects is in the snapshot written from its graph. */
 static void dart_values_are_written_again(void **state) {
     (void)state;
     for (int identities = 0; identities < 2; identities++) {
@@ -217,14 +217,14 @@ static void dart_values_are_written_again(void **state) {
     }
 }
 
-/* A program's own values, out of any range. */
+/* A program's own values, all out of range. */
 static void give(const void *document, uint32_t object, hd_value *value) {
     (void)document;
     value->kind = object;
     value->number = 1;
-    value->text = hd_cstr("\xff\xc3(\xed\xa0\xbc\xf4\x90\x80\x80"); /* of which only the surrogate is a character */
+    value->text = hd_cstr("\xff\xc3(\xed\xa0\xbc\xf4\x90\x80\x80"); /* only the surrogate in this is a character */
     value->encoding = object == HD_VALUE_STRING ? HD_TEXT_UTF8 : 0;
-    value->external = object % 2 ? UINT64_MAX : 3; /* more than the object has counts for nothing */
+    value->external = object % 2 ? UINT64_MAX : 3; /* a size beyond the object's is ignored */
     value->identity = UINT64_MAX;
 }
 
@@ -264,7 +264,7 @@ static bool go_on(void *user, uint64_t done, uint64_t total) {
     return ((count *)user)->left-- != 0;
 }
 
-/* Whatever fails or stops, nothing is left behind. */
+/* If any call fails, nothing leaks. */
 static void writing_stops_anywhere(void **state) {
     (void)state;
     hd_graph *g = ten_objects();
@@ -286,7 +286,7 @@ static void writing_stops_anywhere(void **state) {
         hd_buffer out = { 0 };
         status = hd_dart_write_graph(g, hd_cstr("x"), &options, hd_out_memory(&out), NULL);
         if (status) assert_int_equal(status, HD_CANCELLED);
-        else assert_true(after >= 4); /* passes over the objects */
+        else assert_true(after >= 4); /* the passes over the objects */
         hd_buffer_free(&out);
     }
     for (uint32_t at = 1; at < 3; at++) {
@@ -298,7 +298,7 @@ static void writing_stops_anywhere(void **state) {
     hd_graph_free(g);
 }
 
-/* A real one of Chromium, with numeric values: every string and number. */
+/* A real snapshot of Chromium with numeric values: every string and number is equal. */
 static void real_strings_and_numbers_are_equal(void **state) {
     (void)state;
     static const char *const files[] = { "chromium-small.heapsnapshot", "node-small.heapsnapshot" };
@@ -324,7 +324,7 @@ static void real_strings_and_numbers_are_equal(void **state) {
             }
         }
         assert_true(strings > 50);
-        assert_int_equal(numbers, k ? 0 : 8); /* the edges of the others were left out */
+        assert_int_equal(numbers, k ? 0 : 8); /* without the edges there are no numbers */
         hd_dump_free(doc);
         hd_dump_free(dump);
         free(data);

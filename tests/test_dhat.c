@@ -1,5 +1,5 @@
-/* Profiles of valgrind --tool=dhat: those of a real program in each mode, with the totals that DHAT printed of its run;
-   points and names by hand, every way to be wrong. */
+/* Profiles of valgrind --tool=dhat. Real profiles in each mode have the totals that DHAT printed. Tests by hand have
+   points, names, and every fault. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -79,7 +79,7 @@ static void heaps_have_the_totals_of_the_run(void **state) {
     hd_dump_free(dump);
 }
 
-/* Without debug information frames have their object. */
+/* Without debug information, frames have the name of their object file. */
 static void objects_stand_for_lines(void **state) {
     (void)state;
     hd_dump *dump = a_real_file("dhat-bare.json");
@@ -108,11 +108,11 @@ static void other_modes_have_a_total(void **state) {
     hd_dump_free(dump);
 }
 
-/* A file without lifetimes around these points and frames. */
+/* A file without lifetimes; it has these points and frames. */
 #define MODE(mode) "{\"dhatFileVersion\":2,\"mode\":\"" mode "\",\"verb\":\"Copied\",\"bklt\":false,\"bkacc\":false,\"tu\":\"instrs\"," \
                    "\"Mtu\":\"Minstr\",\"cmd\":\"/a/b c\",\"pid\":7,\"te\":9,\n"
 #define FILE_OF(points, frames) MODE("copy") "\"pps\":[" points "],\n\"ftbl\":[" frames "]}\n"
-/* With them; LIVE(numbers) is a point. */
+/* The same with lifetimes; LIVE(numbers) is a point. */
 #define LIVES "{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"\",\"bklt\":true,\"bkacc\":true,\"tu\":\"instrs\",\"Mtu\":\"\"," \
               "\"tuth\":5,\"cmd\":\"\",\"pid\":7,\"te\":9,\"tg\":8,\n"
 
@@ -151,8 +151,8 @@ static void names_are_as_frames_have_them(void **state) {
     }
 }
 
-/* Stacks are innermost first; the root is no frame, and without frames a point is the root's. Points of one stack add
-   up; of zeros there is no cell. */
+/* Stacks are innermost first. The root is no frame; a point without frames belongs to the root. Points with the same
+   stack add up; a point of zeros makes no cell. */
 static void points_are_stacks(void **state) {
     (void)state;
     hd_dump *dump = read_text(FILE_OF("{\"tb\":1,\"tbk\":1,\"fs\":[1,2,0]},{\"tb\":2,\"tbk\":1,\"fs\":[1,2]},{\"tb\":0,\"tbk\":3,\"fs\":[2]},"
@@ -169,7 +169,7 @@ static void points_are_stacks(void **state) {
     hd_dump_free(dump);
 }
 
-/* Keys in any order, spaces, keys of later versions, accesses; the crate dhat of Rust has microseconds. */
+/* Keys in any order, spaces, keys of later versions, accesses. The dhat crate of Rust counts microseconds. */
 static void json_is_read_however_it_is_written(void **state) {
     (void)state;
     hd_dump *dump = read_text(
@@ -225,7 +225,7 @@ static void what_is_wrong_is_told_with_its_place(void **state) {
              HD_OVERFLOW, 3, "the sum of all \"tl\" passes 2^64");
 }
 
-/* A text without one of its keys, whose value has neither comma nor bracket. */
+/* Removes a key with its value, which contains neither comma nor bracket. */
 static char *without(const char *text, const char *key) {
     const char *at = strstr(text, key), *end = at + strcspn(at, ",}");
     char *made = malloc(strlen(text) + 1);
@@ -255,7 +255,7 @@ static void each_key_has_to_be_there(void **state) {
     }
 }
 
-/* Leniently a point that is wrong is left out, and a warning each. */
+/* Leniently a malformed point is skipped, with a warning. */
 static void what_is_wrong_is_left_out(void **state) {
     (void)state;
     const char *text = FILE_OF("{\"tb\":1,\"tbk\":1,\"fs\":[9]},{\"tb\":1,\"tbk\":\"x\",\"fs\":[1]},7,{\"tb\":1,\"fs\":[1]},{\"tb\":1,\"tbk\":1,\"fs\":[1,null]},"
@@ -265,7 +265,7 @@ static void what_is_wrong_is_left_out(void **state) {
     hd_dump_free(dump);
 }
 
-/* What all else depends on is refused, in lenient reading too. */
+/* Faults in the keys that everything depends on are refused, in lenient reading too. */
 static void nothing_is_made_of_other_texts(void **state) {
     (void)state;
     static const char *const texts[] = { "{}", "{\"traceEvents\":[]}", MODE("copy") "\"pps\":[]}", MODE("copy") "\"ftbl\":[]}",

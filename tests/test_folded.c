@@ -1,4 +1,4 @@
-/* Folded stacks: what each line means, every way to be wrong, and what is written of profiles and breakdowns. */
+/* Folded stacks: the meaning of each line, every fault, and profiles and breakdowns written as folded stacks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@ static const hd_format *folded(void) {
 
 static int always(const uint8_t *bytes, size_t size) { return (void)bytes, (void)size, 100; }
 
-/* Reads what need not begin like folded stacks. */
+/* Reads without detection of the format. */
 static hd_status read_bytes(hd_in in, hd_options options, hd_dump **dump, hd_error *err) {
     hd_format format = *folded();
     format.detect = always;
@@ -36,7 +36,7 @@ static hd_dump *read_with(const void *text, size_t size, const hd_options *optio
     return dump;
 }
 
-/* As folded stacks, whatever they look like. */
+/* Reads any text as folded stacks. */
 static hd_dump *read_text(const char *text) {
     hd_options options = { .format = "folded" };
     return read_with(text, strlen(text), &options);
@@ -44,7 +44,7 @@ static hd_dump *read_text(const char *text) {
 
 static const hd_profile *profile_of(const hd_dump *dump) { return hd_dump_heap(dump, 0)->profile; }
 
-/* What is read of a text, "/main/f bytes -" a line. */
+/* The profile of a text, one "/main/f bytes -" per line. */
 static void reads(const char *text, const char *expected) {
     hd_dump *dump = read_text(text);
     assert_text(profile_text(profile_of(dump)), expected);
@@ -67,7 +67,7 @@ static void rewrites(const char *text, const char *expected) {
     hd_dump_free(dump);
 }
 
-/* The error at a place. */
+/* Expects an error at this place. */
 static void fails_at(const char *text, hd_status status, uint64_t line, uint64_t column, uint64_t offset, const char *message) {
     hd_dump *dump = NULL;
     hd_error err = { 0 };
@@ -97,7 +97,7 @@ static void a_line_is_a_stack_and_bytes(void **state) {
     reads("\xff\xfe;f 1\n", "/\xff\xfe/f 1 -\n");
 }
 
-/* A tab before the number is a space, as for flamegraph.pl. */
+/* A tab before the number counts as a space, as in flamegraph.pl. */
 static void tabs_are_spaces(void **state) {
     (void)state;
     reads("main;a\t10\nmain;b\t20\n", "/main/a 10 -\n/main/b 20 -\n");
@@ -116,7 +116,8 @@ static void decimals_are_rounded_once(void **state) {
     reads("f 0.1\nf 0.1\nf 0.1\nf 0.1\nf 0.1\n", "/f 1 -\n");
 }
 
-/* Rounded up, the decimals do not fit beside the whole numbers: a warning, and no error where reading succeeds. */
+/* The rounded sum of the decimals overflows when it is added to the whole numbers. That is a warning, and no error of
+   a successful reading. */
 static void decimals_that_overflow_are_a_warning(void **state) {
     static const char text[] = "main;f 18446744073709551614\nmain;g 5.5\n";
     hd_options options = { .lenient = true };
@@ -129,7 +130,7 @@ static void decimals_that_overflow_are_a_warning(void **state) {
     hd_dump_free(dump);
 }
 
-/* Against sums in whole numbers: lines of random decimals. */
+/* Lines of random decimals, compared with sums of whole numbers. */
 static void random_decimals_add_up(void **state) {
     (void)state;
     uint64_t random = 5;
@@ -157,14 +158,14 @@ static void random_decimals_add_up(void **state) {
     }
 }
 
-/* As austin writes them: before the first stack. */
+/* Comments before the first stack, as austin writes them. */
 static void leading_comments_are_skipped(void **state) {
     (void)state;
     static const char austin[] = "# austin: 3.0.0\n# interval: 100\n#\n\n# mode: memory\r\nP42;T1;a.py:main:3;a.py:load:9 1024\nP42;T1;a.py:main:3 512\n";
     hd_dump *dump = read_with(austin, sizeof austin - 1, NULL);
     assert_text(profile_text(profile_of(dump)), "/P42/T1/a.py:main:3/a.py:load:9 1024 -\n/P42/T1/a.py:main:3 512 -\n");
     hd_dump_free(dump);
-    reads("# a frame;f 1\n# b 2\n", "/# a frame/f 1 -\n/# b 2 -\n"); /* a stack, and what follows one */
+    reads("# a frame;f 1\n# b 2\n", "/# a frame/f 1 -\n/# b 2 -\n"); /* a stack, and a line after it */
     reads("#<Class:A>#m 1\n", "/#<Class:A>#m 1 -\n");
     rewrites("a 1\n# b 2\n# c;d 3\n#e 4\n# 5\n", "#e 4\n? 5\n? b 2\n? c;d 3\na 1\n");
 }
@@ -191,11 +192,11 @@ static void blank_frames_are_unknown(void **state) {
     reads("main;;f 1\n", "/main/[unknown]/f 1 -\n");
     reads(";main 1\n", "/[unknown]/main 1 -\n");
     reads("main;  ;f 1\n", "/main/[unknown]/f 1 -\n");
-    reads("main;f; 1\n", "/main/f 1 -\n");                             /* heaptrack_print -F */
+    reads("main;f; 1\n", "/main/f 1 -\n");                             /* as heaptrack_print -F writes it */
     reads("main;f;;  1\n", "/main/f 1 -\n");
     reads("[unknown];f 1\n", "/[unknown]/f 1 -\n");
     reads("f;[unknown] 1\n", "/f/[unknown] 1 -\n");
-    reads("[unknown] 5\n", "/ 5 -\n");                                 /* what has no call stack */
+    reads("[unknown] 5\n", "/ 5 -\n");                                 /* bytes without a call stack */
     reads(" 5\n", "/ 5 -\n");
     reads("; 5\nf 1\n", "/ 5 -\n/f 1 -\n");
 }
@@ -268,7 +269,7 @@ static void it_is_told_from_other_texts(void **state) {
             if (folded()->detect(text, size) != cut_off[i].certainty)
                 fail_msg("'%s...': %d expected of %zu bytes", cut_off[i].begin, cut_off[i].certainty, size);
     }
-    char text[4000];             /* the first frame is longer than what is looked at first */
+    char text[4000];             /* the first frame is longer than the first look of the detection */
     memset(text, 'x', sizeof text);
     memcpy(text + 3000, ";f 12\na;b", 9);
     memcpy(text + 3991, ";c 3\nd 1\n", 9);
@@ -399,7 +400,7 @@ static void what_is_written_is_read_as_the_same_tree(void **state) {
 
 static const char sample[] = "main;load;parse 512\nmain;load 100\n[unknown] 3\nmain;worker;  ;x 7\nb;c; 12\nb;c;d;e;f;g 18446744073709550000\n";
 
-/* The text of what is read, NULL when that fails; to be freed. */
+/* The read profile as text, or NULL on failure; the caller frees it. */
 static char *text_read(hd_in in, bool lenient, hd_error *err) {
     hd_dump *dump = NULL;
     char *text = NULL;
@@ -409,7 +410,7 @@ static char *text_read(hd_in in, bool lenient, hd_error *err) {
     return text;
 }
 
-/* Byte by byte, 7 at a time and all at once it is the same. */
+/* Reading byte by byte, in pieces of 7, and at once gives the same result. */
 static void same_in_pieces(const char *bytes, size_t size, bool lenient) {
     hd_error err[3];
     char *text[3];
@@ -491,7 +492,7 @@ static void every_failing_allocation_is_said(void **state) {
     hd_profile_free(p);
 }
 
-/* Of breakdowns what is made meanwhile counts too. */
+/* The working memory for a breakdown counts too. */
 static void memory_stays_within_its_limit(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);
@@ -561,7 +562,7 @@ static void limits_and_failures_are_kept(void **state) {
 
 static hd_status count_bytes(void *user, const void *data, size_t size) { return (void)data, *(uint64_t *)user += size, HD_OK; }
 
-/* A chain of calls that all have bytes: its text has its square, and is refused before it is begun. */
+/* A chain in which every call has bytes: its text is quadratic. It is refused before anything is written. */
 static void chains_that_are_too_long_are_refused(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);

@@ -1,5 +1,5 @@
-/* A format that the library does not know, read, reported on, limited, detected and written through
-   hd_options.formats alone; and the library's own rows. */
+/* A format that the library does not know: read, reported, limited, detected and written only through
+   hd_options.formats. Also the library's own rows. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,12 +9,12 @@
 #include "../heapdump.h"
 #include "faults.h"
 
-/* A tally is lines after one that says "tally": "120 main;f" for bytes of a call stack, "=5000 rss" for a value of
-   the process, "@24" for an object of that size. ---------------------------------------------------------- */
+/* A tally is the line "tally" and lines after it. "120 main;f" has the bytes of a call stack, "=5000 rss" a value of
+   the process, "@24" an object of that size. --- */
 
 typedef struct tally {
     hd_allocator allocator;
-    char *text;                  /* all of it but what was malformed: it is written again */
+    char *text;                  /* the text without malformed lines, to be written again */
     size_t size, capacity;
     hd_graph *graph;
 } tally;
@@ -37,7 +37,7 @@ static hd_status write_tally(const void *document, const hd_options *options, hd
     return out.write(out.user, t->text, t->size);
 }
 
-/* Each heap as the bytes of its call stacks. */
+/* Writes each heap as the bytes of its call stacks. */
 static hd_status write_heaps_as_tally(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out, hd_error *err) {
     char line[32];
     hd_status status = out.write(out.user, "tally\n", 6);
@@ -77,7 +77,7 @@ static hd_status add_stack(hd_profile *profile, const char *stack, const char *e
     return hd_profile_add(profile, nodes, bytes, 1, err);
 }
 
-/* *good: it is a line of a tally. */
+/* Takes a line; *good becomes true if it is valid. */
 static hd_status take_line(hd_dump *dump, tally *t, hd_profile *profile, const char *line, const char *end, bool *good, hd_error *err) {
     char kind = *line, *rest, name[32];
     uint64_t value = strtoull(line + (kind == '=' || kind == '@'), &rest, 10);
@@ -279,7 +279,8 @@ static void each_failing_allocation_and_read_comes_back(void **state) {
             hd_dump *d = NULL;
             hd_error err = { 0 };
             hd_status status = hd_read(hd__faults_in(&reads), &options, &d, &err);
-            assert_true(f.failed ? !status || status == HD_OUT_OF_MEMORY : !status); /* a graph can do without some */
+            /* a graph can do without some allocations */
+            assert_true(f.failed ? !status || status == HD_OUT_OF_MEMORY : !status);
             assert_int_equal(err.status, status);
             if (!status) is_the_tally(d);
             hd_dump_free(d);
@@ -356,7 +357,7 @@ static void the_surest_row_reads_and_of_equals_the_callers_first(void **state) {
     }
 }
 
-/* Finds a word at byte 4000: until then it may be anything. */
+/* Looks for a word at byte 4000. Shorter input may become any format. */
 static int detect_late(const uint8_t *bytes, size_t size) { return size >= 4004 && !memcmp(bytes + 4000, "late", 4) ? certain : 0; }
 
 static void rows_that_need_more_of_an_input_see_more(void **state) {
@@ -374,13 +375,14 @@ static void rows_that_need_more_of_an_input_see_more(void **state) {
             hd_dump *d = NULL;
             hd_error err = { 0 };
             hd_status status = hd_read(in, &options, &d, &err);
-            assert_int_equal(status, certain >= 40 ? HD_OK : HD_MALFORMED); /* a trace, else; of equals the first row */
+            /* otherwise a trace: among equal certainties the first row wins */
+            assert_int_equal(status, certain >= 40 ? HD_OK : HD_MALFORMED);
             assert_true(status ? !strcmp(err.format, "chrome") : !strcmp(hd_dump_format(d)->name, "late"));
             hd_dump_free(d);
         }
 }
 
-/* Reading fails behind the bytes that tell the format: the reader meets that, at its offset and line. */
+/* Reading fails after the bytes that show the format: the reader reports the failure, with offset and line. */
 static void what_fails_behind_the_first_bytes_is_told_by_the_reader(void **state) {
     (void)state;
     static char spaces[5000];
@@ -394,7 +396,8 @@ static void what_fails_behind_the_first_bytes_is_told_by_the_reader(void **state
         assert_string_equal(err.format, "chrome");
         assert_int_equal(err.offset, at);
         assert_int_equal(err.line, 3);
-        reads = (hd__reads){ .data = "?", .size = 1, .chunk = 1 }; /* what no row knows, and a file that became shorter */
+        /* bytes that no row knows, and a file that was shortened */
+        reads = (hd__reads){ .data = "?", .size = 1, .chunk = 1 };
         hd_in in = hd__faults_in(&reads);
         in.size = at;
         assert_int_equal(hd_read(in, NULL, &d, &err), HD_IO);
@@ -402,7 +405,7 @@ static void what_fails_behind_the_first_bytes_is_told_by_the_reader(void **state
     }
 }
 
-/* The second look counts: what the first bytes looked like is no longer of interest. */
+/* The second look decides, even against the first. */
 static void a_longer_look_can_take_back(void **state) {
     (void)state;
     static const char report[] = "Report 12\nthis is a text of some length that is not a heap at all, and never was one, believe me 7 x\n";
@@ -419,7 +422,7 @@ static void a_longer_look_can_take_back(void **state) {
         }
 }
 
-/* Text of two bytes a character is named, with a byte order mark or without, whatever the format would be. */
+/* The message says that a text is UTF-16, with or without a byte order mark, in any format. */
 static void utf_16_is_named(void **state) {
     (void)state;
     static const char *const texts[] = { "{\"traceEvents\":[]}", "[]", "main;f 12\n", "a 2 x 0\n", "bytes,blocks\n1,2\n", "x" };
@@ -451,7 +454,7 @@ static void utf_16_is_named(void **state) {
     }
 }
 
-/* JSON that has nothing of a trace is none, and the message says what it is. An array of no events is a trace. */
+/* Other JSON is not a trace, and the message says so. An empty array of events is a trace. */
 static void other_json_is_no_trace(void **state) {
     (void)state;
     static const struct { const char *text, *message; } others[] = {
@@ -487,7 +490,7 @@ static void other_json_is_no_trace(void **state) {
     }
 }
 
-/* Of certain bytes no more is asked for: who gives them may give the rest when all of it is there. */
+/* If the first bytes are certain, detection reads no more. A pipe may deliver the rest only later. */
 static void what_is_certain_waits_for_no_more(void **state) {
     (void)state;
     static char bytes[HD_DETECT_BYTES] = "tally\n";
@@ -516,13 +519,13 @@ static void an_input_is_read_as_it_is_told_to_be(void **state) {
     options.format = "chrome";
     assert_int_equal(hd_read_memory("tally\n", 6, &options, &d, &err), HD_MALFORMED);
     assert_string_equal(err.format, "chrome");
-    options.format = NULL;       /* a row without `detect` is none that an input begins like */
+    options.format = NULL;       /* no input begins like a row without `detect` */
     assert_int_equal(hd_read_memory("tally\n", 6, &options, &d, &err), HD_UNKNOWN_FORMAT);
     assert_null(err.format);
     assert_null(strstr(err.message, "what is written"));
     assert_int_equal(hd_read_memory("[{", 2, &options, &d, &err), HD_MALFORMED);
     assert_string_equal(err.format, "chrome");
-    options.format_count = 3;    /* nor is one taken for another that is not read */
+    options.format_count = 3;    /* a row without `read` is reported, not taken for another */
     assert_int_equal(hd_read_memory("tally\n", 6, &options, &d, &err), HD_UNSUPPORTED);
     assert_string_equal(err.message, "known files can be written but not read");
     assert_string_equal(err.format, "known");
@@ -536,7 +539,7 @@ static void an_input_is_read_as_it_is_told_to_be(void **state) {
     }
 }
 
-/* Each reader, on what it would never have been asked to read. */
+/* Each reader, on inputs of other formats. */
 static void any_input_may_be_read_as_any_format(void **state) {
     (void)state;
     static const char dart[] = "dartheap\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\0\0", raw[] = "\201rforpm\377\4\0\0\0\0\0\0\0";

@@ -1,4 +1,4 @@
-/* Names of frames for people: which are hidden, how they are shortened, how chains of them are folded. */
+/* Names of frames on screens: hidden frames, shortened names, folded chains. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@ typedef struct role_case { const char *name; frame_role role; } role_case;
 static void frames_are_hidden_by_name_and_object(void **state) {
     (void)state;
     static const role_case cases[] = {
-        /* allocators in their objects, or by their sources */
+        /* allocators, known by their object files or sources */
         { "malloc [libc.so.6]", FRAME_HIDDEN }, { "__GI___libc_malloc (./malloc/malloc.c:3329) [libc.so.6]", FRAME_HIDDEN },
         { "malloc (./malloc/malloc.c:3329) [static-app]", FRAME_HIDDEN }, { "malloc (rtld-malloc.h:56)", FRAME_HIDDEN },
         { "operator new(unsigned long) [libstdc++.so.6]", FRAME_HIDDEN },
@@ -28,12 +28,12 @@ static void frames_are_hidden_by_name_and_object(void **state) {
         { "sqlite3Malloc (sqlite3.c:28123) [app]", FRAME_HIDDEN }, { "zmalloc [redis-server]", FRAME_HIDDEN },
         { "PyMem_RawMalloc [libpython3.11.so.1.0]", FRAME_HIDDEN }, { "new_arena (../Objects/obmalloc.c:5) [python3.11]", FRAME_HIDDEN },
         { "node::Malloc<char>(unsigned long) [node]", FRAME_HIDDEN }, { "PyMem_RawMalloc (obmalloc.c:572)", FRAME_HIDDEN },
-        /* the library of C++, in any object */
+        /* the C++ library, in any object file */
         { "std::vector<int>::_M_default_append(unsigned long) [app]", FRAME_HIDDEN },
         { "void std::vector<Point, std::allocator<Point> >::_M_realloc_insert<Point>(Point*, Point&&) (vector.tcc:440)", FRAME_HIDDEN },
         { "std::__new_allocator<int>::allocate(unsigned long, void const*) (/usr/include/c++/12/a.h:3) [app]", FRAME_HIDDEN },
         { "std::_Vector_base<std::pair<int, std::vector<char> >, std::allocator<std::pair<int, std::vector<char> > > >::_M_allocate(unsigned long)", FRAME_HIDDEN },
-        /* Rust and Go: by their sources, or names that C++ cannot have */
+        /* Rust and Go: known by their sources, or by names that C++ cannot have */
         { "<fn() as core::ops::function::FnOnce<()>>::call_once (function.rs:250)", FRAME_HIDDEN },
         { "<alloc::alloc::Global>::alloc_impl [app]", FRAME_HIDDEN }, { "__rust_alloc [app]", FRAME_HIDDEN },
         { "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem (spec_from_elem.rs:51)", FRAME_HIDDEN },
@@ -44,23 +44,23 @@ static void frames_are_hidden_by_name_and_object(void **state) {
         { "alloc::alloc::grow(int) [app]", FRAME_SHOWN },
         { "runtime.mallocgc [app]", FRAME_HIDDEN }, { "runtime.mallocgc (/usr/lib/go/src/runtime/malloc.go:3)", FRAME_HIDDEN },
         { "runtime.main (/usr/lib/go/src/runtime/proc.go:271) [app]", FRAME_HIDDEN },
-        /* without an object: by their position */
+        /* without an object file: known by their position */
         { "malloc", FRAME_HIDDEN_INSIDE }, { "operator new(unsigned long)", FRAME_HIDDEN_INSIDE }, { "_Znwm", FRAME_HIDDEN_INSIDE },
         { "je_malloc", FRAME_HIDDEN_INSIDE }, { "tcmalloc::allocate_full_malloc_oom", FRAME_HIDDEN_INSIDE },
         { "_start", FRAME_HIDDEN_OUTSIDE }, { "_start [app]", FRAME_HIDDEN_OUTSIDE }, { "__libc_start_main", FRAME_HIDDEN_OUTSIDE },
         { "__libc_start_main_impl (../csu/libc-start.c:360) [libc.so.6]", FRAME_HIDDEN },
         { "start_thread (./nptl/pthread_create.c:442) [libc.so.6]", FRAME_HIDDEN }, { "clone [libc.so.6]", FRAME_HIDDEN },
-        /* operator new of a program linked statically */
+        /* operator new in a statically linked program */
         { "operator new(unsigned long) [cc1]", FRAME_HIDDEN_INSIDE }, { "operator new[](unsigned long) [cc1]", FRAME_HIDDEN_INSIDE },
         { "operator delete(void*) [cc1]", FRAME_HIDDEN_INSIDE },
-        /* sources by whole directories */
+        /* sources match by whole directories */
         { "mi_heap_malloc (/src/mimalloc/src/alloc.c:3) [app]", FRAME_HIDDEN }, { "je_grow (jemalloc.c:3) [app]", FRAME_HIDDEN },
         { "_dl_init (elf/dl-init.c:3)", FRAME_HIDDEN }, { "CRYPTO_malloc (../crypto/mem.c:3) [app]", FRAME_HIDDEN },
         { "mi_load_textures (/tmp/x/mimalloc-demo/main.c:3) [mi]", FRAME_SHOWN }, { "_dl_init (shelf/dl-x.c:3) [app]", FRAME_SHOWN },
         { "je_suis (/tmp/x/jemalloc-demo/main.c:3) [je]", FRAME_SHOWN }, { "clone (shelf/dl-x.c:3) [app]", FRAME_SHOWN },
         { "tcmalloc::run() (/tmp/tcmalloc-demo/a.cc:3) [a]", FRAME_SHOWN }, { "CRYPTO_malloc (mycrypto/mem.c:3) [app]", FRAME_SHOWN },
         { "zmalloc (my_zmalloc.c:3) [app]", FRAME_SHOWN }, { "zmalloc (zmalloc.cpp:3) [app]", FRAME_SHOWN },
-        /* without object and source: the malloc family only */
+        /* without object file and source: only the malloc family is known */
         { "alloc::alloc::Pool::grow", FRAME_SHOWN }, { "std::rt::lang_start", FRAME_SHOWN }, { "runtime.main", FRAME_SHOWN },
         { "runtime.mallocgc", FRAME_SHOWN }, { "do_malloc", FRAME_SHOWN }, { "tcmalloc::Fork::run", FRAME_SHOWN },
         { "hashbrown::raw::eat", FRAME_SHOWN }, { "alloc::alloc::Pool::grow [app]", FRAME_SHOWN }, { "std::_run", FRAME_SHOWN },
@@ -72,7 +72,7 @@ static void frames_are_hidden_by_name_and_object(void **state) {
         { "runtime.mallocgc (C:\\Go\\src\\runtime\\malloc.go:3) [app.exe]", FRAME_HIDDEN },
         { "mi_heap_malloc (C:\\src\\mimalloc\\src\\alloc.c:3) [app.exe]", FRAME_HIDDEN },
         { "mi_load (C:\\src\\mimalloc-demo\\main.c:3) [app.exe]", FRAME_SHOWN },
-        /* a program's own */
+        /* a program's own functions */
         { "malloc (own.c:3) [app]", FRAME_SHOWN }, { "operator new(unsigned long) (own.cc:3) [app]", FRAME_SHOWN },
         { "clone (tree.c:12) [app]", FRAME_SHOWN }, { "clone [app]", FRAME_SHOWN }, { "clone", FRAME_SHOWN },
         { "mi_load_textures (gpu.c:3) [app]", FRAME_SHOWN }, { "mi_load_textures", FRAME_SHOWN }, { "new_arena [app]", FRAME_SHOWN },
@@ -112,7 +112,7 @@ static void the_library_is_no_namespace_of_a_program(void **state) {
         if (frame_is_library(hd_cstr(own[i]))) fail_msg("%s is the library's", own[i]);
 }
 
-/* Nodes of a tree, "parent name" each; hidden ones become '-' or their own name. */
+/* Nodes of a tree, a parent and a name each. A hidden frame becomes '-' or the name of its object file. */
 static void positions_decide_where_no_object_does(void **state) {
     (void)state;
     static const struct { uint32_t parent; const char *name, *becomes; } nodes[] = {
@@ -132,7 +132,7 @@ static void positions_decide_where_no_object_does(void **state) {
     hidden_frames_find(&h, axis, &rows);
     for (uint32_t i = 1; i < COUNT_; i++) {
         hd_str becomes = h.own[i].len ? h.own[i] : h.is[i] ? hd_cstr("-") : names[i];
-        if (i == 10) continue;   /* it holds some itself: a stack of libc's only */
+        if (i == 10) continue;   /* has bytes itself: a stack only of libc */
         if (!hd_str_equal(becomes, hd_cstr(nodes[i].becomes))) fail_msg("%s (%u): %.*s", nodes[i].name, i, (int)becomes.len, becomes.data);
         assert_true(!h.own[i].len || h.is[i]);
     }
@@ -140,7 +140,7 @@ static void positions_decide_where_no_object_does(void **state) {
     hidden_frames_free(&h);
 }
 
-/* What a name is in so many columns; never more than that. */
+/* A name shortened to `columns`; the result is never wider. */
 static void is_short(const char *name, int columns, const char *expected) {
     char *text = short_name(hd_cstr(name), columns);
     assert_string_equal(text, expected);
@@ -220,7 +220,8 @@ static void chains_fold_to_what_fits(void **state) {
     is_chain(calls, 7, 0, false, "main (app.c:1)" CALLS_ MORE_ " 2 more" CALLS_ "parse (p.c:7)" CALLS_ "grow (p.c:9)");
 }
 
-/* Every name of up to eight of these letters, in every width: no width is passed, and nothing is read beyond. */
+/* Every name of up to eight of these letters, in every width. The result never exceeds the width, and nothing beyond
+   the name is read. */
 static void no_name_is_too_odd(void **state) {
     (void)state;
     static const char letters[] = "<>():1 o";

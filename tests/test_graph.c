@@ -1,4 +1,4 @@
-/* Object graphs: what is filled in comes out, and analysis agrees with brute force. */
+/* Object graphs: a graph returns the objects and references that were added, and analyses agree with brute force. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -20,7 +20,8 @@ static uint32_t add_class(hd_graph *g, const char *name) {
     return n;
 }
 
-/* Objects 0 .. n - 1 of size 2^k and class "A", "B", "C" in turn; edges as pairs, roots, each ended by -1. */
+/* Objects 0 .. n - 1; object k has 2^k bytes, and classes "A", "B", "C" take turns. Edges are pairs; -1 ends edges
+   and roots. */
 static hd_graph *make(int n, const int *edges, const int *roots) {
     hd_graph *g = hd_graph_create(NULL, NULL);
     add_class(g, "A");
@@ -128,7 +129,8 @@ static void references_are_shown_as_they_hold(void **state) {
         if (i % 2) assert_int_equal(hd_graph_add_references(g, (const uint64_t[]){ i, 99, 2, 3, 4, i }, 6, NULL), HD_OK);
         if (i != 3) continue;
         assert_int_equal(hd_graph_set_kind(g, 3, 5, HD_REFERENCE_WEAK, NULL), HD_OK);
-        assert_int_equal(hd_graph_set_kind(g, 3, 3, HD_REFERENCE_VALUE, NULL), HD_OK); /* before its key */
+        /* the value is marked before its key */
+        assert_int_equal(hd_graph_set_kind(g, 3, 3, HD_REFERENCE_VALUE, NULL), HD_OK);
         assert_int_equal(hd_graph_set_kind(g, 3, 2, HD_REFERENCE_WEAK, NULL), HD_OK);
         assert_int_equal(hd_graph_set_kind(g, 3, 2, HD_REFERENCE_STRONG, NULL), HD_OK);
         assert_int_equal(hd_graph_set_kind(g, 3, 4, HD_REFERENCE_KEY, NULL), HD_OK);
@@ -156,7 +158,7 @@ static void references_are_shown_as_they_hold(void **state) {
     hd_graph_free(g);
 }
 
-/* What is read from a file without weak references takes no more than before: a pointer. */
+/* The columns for weak references cost no memory in a graph without weak references, except for a pointer. */
 static void strong_graphs_take_no_more_memory(void **state) {
     (void)state;
     uint64_t used[2];
@@ -200,14 +202,14 @@ static void dense_graphs_store_no_ids(void **state) {
     assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
     assert_memory_equal(hd_graph_object(g, 0).references, ((const uint32_t[]){ 1, 2, 2, 2, 3, 2 }), 24);
     assert_int_equal(hd_graph_object(g, 2).id, 3);
-    assert_int_equal(hd_graph_object(g, 3).id, 0);   /* the sentinel for targets left out */
+    assert_int_equal(hd_graph_object(g, 3).id, 0);   /* the sentinel for missing targets */
     assert_int_equal(hd_graph_find(g, 0), 3);
     assert_int_equal(hd_graph_find(g, 4), HD_NONE);
     assert_int_equal(hd_graph_root(g, 0).object, 0);
     hd_graph_free(g);
 }
 
-/* Numbers of objects and of their ids have nothing to do with each other; ids may come twice. */
+/* The numbers of objects do not depend on their ids, and ids may repeat. */
 static void numbered_graphs_know_ids_too(void **state) {
     (void)state;
     hd_graph *g = hd_graph_create(&(hd_graph_desc){ .numbered = true, .first_id = 10 }, NULL);
@@ -233,7 +235,7 @@ static void numbered_graphs_know_ids_too(void **state) {
     hd_graph_free(g);
 }
 
-/* The random graph again, its objects and references written into columns, in pieces. */
+/* The random graph again, with objects and references written into columns, in pieces. */
 static void columns_make_what_calls_make(void **state) {
     (void)state;
     uint64_t random = 77;
@@ -290,7 +292,7 @@ static void columns_make_what_calls_make(void **state) {
     }
 }
 
-/* What is wrong with columns is said when they are committed, or else when the graph is sealed. */
+/* Committing columns reports their faults, or else sealing the graph does. */
 static void columns_are_checked(void **state) {
     (void)state;
     for (int wrong = 0; wrong < 10; wrong++) {
@@ -332,8 +334,8 @@ static void columns_are_checked(void **state) {
     }
 }
 
-/* Names of single references come before those of classes, and stay with them beside weak ones and in merged
-   graphs. */
+/* The name of a single reference takes precedence over the class's name for it. It stays with its reference next to
+   weak references, and in merged graphs. */
 static void references_have_names_of_their_own(void **state) {
     (void)state;
     hd_graph *g[2], *m = NULL;
@@ -373,7 +375,7 @@ static void references_have_names_of_their_own(void **state) {
     for (int i = 0; i < 2; i++) hd_graph_free(g[i]);
 }
 
-/* Ids of any kind are found: clustered, far apart, in no order. */
+/* Ids of any kind can be found: clustered, far apart, in random order. */
 static void ids_are_found(void **state) {
     (void)state;
     uint64_t random = 3;
@@ -406,7 +408,8 @@ static void ids_are_found(void **state) {
     }
 }
 
-/* More objects than are looked up at once: references by shelves, sorting by a leading digit, merging of runs. */
+/* More objects than one batch of lookups. Covers references by shelves, sorting by a leading digit, and merging of
+   runs. */
 static void many_ids_are_found(void **state) {
     (void)state;
     const uint32_t N = (uint32_t)long_or_short(300000, 60000);
@@ -416,12 +419,12 @@ static void many_ids_are_found(void **state) {
         uint32_t missing = 0;
         add_class(g, "A");
         for (uint32_t i = 0; i < N; i++) {
-            uint64_t x = (uint64_t)i * 0x9e3779b1u & 0xffffffffu; /* one to one on 32 bits */
+            uint64_t x = (uint64_t)i * 0x9e3779b1u & 0xffffffffu; /* different x for different i */
             ids[i] = round == 0 ? x : round == 1 ? x << 20 : round == 2 ? x | (uint64_t)(i % 3) << 60
-                     : round == 3 ? i ^ 1u : i % 1000 ? i ^ 1u : UINT64_MAX - i; /* most in few ranges */
+                     : round == 3 ? i ^ 1u : i % 1000 ? i ^ 1u : UINT64_MAX - i; /* most ids in few ranges */
             if (round >= 5) ids[i] = i % (N / 7 + 1) * 7 + i / (N / 7 + 1); /* seven runs */
             if (round == 6) ids[i] <<= 31;
-            if (round == 7 && i % (N / 3) == 5) ids[i] += UINT32_MAX / 2; /* two runs, the last one short */
+            if (round == 7 && i % (N / 3) == 5) ids[i] += UINT32_MAX / 2; /* two runs; the last one is short */
         }
         for (uint32_t i = 0; i < N; i++) {
             size_t count = hd__test_below(&random, 4);
@@ -469,20 +472,20 @@ static void one_of_many_ids_twice_is_an_error(void **state) {
 enum { MOST = 24 };
 typedef struct brute {
     uint32_t n;
-    uint64_t all, without[MOST]; /* reachable objects as bits; the same when one object is not there, and values
-                                    hang from the keys of ephemerons that are alive */
+    uint64_t all, without[MOST]; /* reachable objects as bits; the same without one object. Live ephemerons' values
+                                    hang from their keys */
 } brute;
 
 static uint8_t kind_of(const hd_object *o, uint32_t reference) { return o->kinds ? o->kinds[reference] : 0; }
 
-/* The `k`th key or value of an object; HD_NONE: it has fewer. */
+/* The `k`th key or value of an object; HD_NONE if it has fewer. */
 static uint32_t nth_of_kind(const hd_object *o, uint8_t kind, uint32_t k) {
     for (uint32_t i = 0; i < o->reference_count; i++)
         if (kind_of(o, i) == kind && !k--) return o->references[i];
     return HD_NONE;
 }
 
-/* What an object refers to that is not weak, and the values of ephemerons in `objects` whose key it is. */
+/* The targets of an object's strong references, and the values of ephemerons in `objects` with this object as key. */
 static uint64_t brute_held(const hd_graph *g, uint32_t object, uint64_t objects) {
     hd_object o = hd_graph_object(g, object);
     uint64_t held = 0;
@@ -505,7 +508,7 @@ static uint64_t brute_roots(const hd_graph *g) {
     return roots;
 }
 
-/* `alive`: whose ephemerons count; 0: of those seen. */
+/* Ephemerons in `alive` count; 0: those reached so far. */
 static uint64_t brute_walk(const hd_graph *g, uint64_t gone, uint64_t alive) {
     uint64_t seen = 0, next = brute_roots(g);
     while ((next &= ~gone) & ~seen) {
@@ -535,7 +538,7 @@ static brute brute_all(const hd_graph *g) {
 
 static uint32_t bits(uint64_t x) { return (uint32_t)__builtin_popcountll(x); }
 
-/* What o dominates, itself included. */
+/* The objects that o dominates, including o. */
 static uint64_t dominated(const brute *b, uint32_t o) { return b->all & ~b->without[o]; }
 
 static void dominators_agree(const hd_graph *g, const brute *b, const hd_dominators *d) {
@@ -633,7 +636,7 @@ static void referrers_agree(const hd_graph *g) {
     hd_links_free(links);
 }
 
-/* Steps from a root to an object when none of `gone` is there; -1: no way. */
+/* Steps from a root to an object without the objects `gone`; -1 if there is no path. */
 static int brute_distance(const hd_graph *g, const brute *b, uint32_t object, uint64_t gone) {
     uint64_t seen = 0, next = brute_roots(g);
     for (int steps = 0; (next &= ~gone) & ~seen; steps++) {
@@ -646,7 +649,7 @@ static int brute_distance(const hd_graph *g, const brute *b, uint32_t object, ui
     return -1;
 }
 
-/* Whether a way of an object leads on from its `k`th place. */
+/* Whether the step of a path from its `k`th object is valid. */
 static void step_agrees(const hd_graph *g, const brute *b, const hd_path *p, uint32_t k) {
     hd_object o = hd_graph_object(g, p->objects[k]);
     uint32_t pair = 0;
@@ -663,8 +666,8 @@ static void step_agrees(const hd_graph *g, const brute *b, const hd_path *p, uin
         assert_true(nth_of_kind(&o, HD_REFERENCE_KEY, pair++) != HD_NONE);
 }
 
-/* What leads to each object the first time a walk from the roots comes by, breadth first, in the order of roots and
-   references: itself at a root, HD_NONE where it does not come. */
+/* For each object, the object from which a breadth-first walk first reaches it; roots and references are in order. A
+   root has itself; HD_NONE marks an unreachable object. */
 static void brute_first(const hd_graph *g, const brute *b, uint32_t object, uint64_t gone, uint32_t from[MOST]) {
     uint32_t queue[MOST + 1], end = 0;
     for (uint32_t o = 0; o < MOST; o++) from[o] = HD_NONE;
@@ -706,7 +709,7 @@ static void paths_agree(const hd_graph *g, const brute *b, uint32_t object) {
         assert_int_equal(p.objects[p.length - 1], object);
         assert_int_equal(p.references[p.length - 1], HD_NONE);
         for (uint32_t k = 0; k + 1 < p.length; k++) step_agrees(g, b, &p, k);
-        if (p.length > 1) {      /* those of length 1 differ in their roots */
+        if (p.length > 1) {      /* paths of length 1 differ by their roots */
             uint32_t from[MOST];
             brute_first(g, b, object, used, from);
             for (uint32_t k = p.length - 1; k > 0; k--) assert_int_equal(from[p.objects[k]], p.objects[k - 1]);
@@ -722,8 +725,8 @@ static void paths_agree(const hd_graph *g, const brute *b, uint32_t object) {
     hd_paths_free(paths);
 }
 
-/* The tree is that of a profile whose cells stand at the names on the way down, blocks being the objects that
-   have records. */
+/* The tree equals the tree of a profile: its cells are at the class names along the dominators, and objects with
+   records are its blocks. */
 static void tree_agrees(const hd_graph *g, const hd_dominators *d, bool every_link, hd_cutoff cutoff) {
     hd_profile *p = hd_profile_create(&(hd_profile_desc){ .axis_count = 1, .axis_name = { "dominator" } }, NULL);
     hd_breakdown *ours = NULL, *theirs = NULL;
@@ -749,7 +752,7 @@ static void tree_agrees(const hd_graph *g, const hd_dominators *d, bool every_li
     hd_profile_free(p);
 }
 
-/* `weakness`: of so many references one is not strong; 0: none is. */
+/* One of `weakness` references is not strong; 0: all are strong. */
 static hd_graph *random_graph(uint64_t *random, uint64_t weakness) {
     hd_graph *g = hd_graph_create(NULL, NULL);
     uint32_t n = 1 + (uint32_t)hd__test_below(random, MOST - 4), most = 1 + (uint32_t)hd__test_below(random, 5);
@@ -758,7 +761,7 @@ static hd_graph *random_graph(uint64_t *random, uint64_t weakness) {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t count = (uint32_t)hd__test_below(random, most + 1);
         hd_graph_add_object(g, i, 1 + (uint32_t)hd__test_below(random, 4), (uint64_t)1 << i, NULL);
-        for (uint32_t k = 0; k < count; k++) /* two ids are nobody's */
+        for (uint32_t k = 0; k < count; k++) /* two ids belong to no object */
             hd_graph_add_references(g, (const uint64_t[]){ hd__test_below(random, n + (most == 3 ? 2 : 0)) }, 1, NULL);
         for (uint32_t k = count; k-- > 0 && weakness;)
             if (!hd__test_below(random, weakness))
@@ -795,21 +798,21 @@ static void random_graphs_agree_with_brute_force(void **state) {
     }
 }
 
-/* Graphs that algorithms have tripped over. */
+/* Graphs on which dominator algorithms have failed. */
 static void hand_made_graphs_agree_with_brute_force(void **state) {
     (void)state;
     uint64_t random = 9;
     hd_graph *graphs[] = {
         MAKE(1, , L(0)), MAKE(1, , ), MAKE(1, L(0, 0), L(0, 0)), MAKE(3, L(0, 1, 1, 0, 1, 1), ),
         MAKE(4, L(0, 1, 0, 2, 1, 3, 2, 3), L(0)),                      /* a diamond */
-        MAKE(5, L(0, 1, 1, 2, 2, 1, 3, 4, 4, 3), L(0)),                /* cycles, one unreachable */
+        MAKE(5, L(0, 1, 1, 2, 2, 1, 3, 4, 4, 3), L(0)),                /* cycles, one of them unreachable */
         MAKE(6, L(0, 2, 1, 2, 2, 3, 3, 4, 4, 2, 3, 5), L(0, 1)),       /* two roots */
         MAKE(6, L(0, 1, 0, 2, 1, 3, 2, 4, 3, 4, 4, 3, 3, 5, 4, 5), L(0)), /* irreducible */
         MAKE(8, L(0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 3, 5, 1, 0, 6), L(0)),
         MAKE(8, L(0, 1, 0, 2, 0, 3, 1, 4, 2, 4, 2, 5, 3, 5, 4, 6, 5, 6, 6, 7, 7, 4), L(0, 7)),
         MAKE(4, L(0, 1, 1, 2, 2, 3, 0, 3, 0, 2), L(0, 0, 3)),
         MAKE(13, L(0, 1, 0, 2, 0, 3, 1, 4, 2, 1, 2, 4, 2, 5, 3, 6, 3, 7, 4, 12, 5, 8, 6, 9, 7, 9, 7, 10, 8, 5, 8, 11,
-                   9, 11, 10, 9, 11, 9, 11, 0, 12, 8), L(0)),            /* Lengauer and Tarjan's figure */
+                   9, 11, 10, 9, 11, 9, 11, 0, 12, 8), L(0)),            /* the figure of Lengauer and Tarjan */
     };
     for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
         all_agrees(graphs[i], &random);
@@ -839,7 +842,7 @@ static void a_chain_a_million_deep(void **state) {
             hd_graph_add_object(g, i, backward && i % 2 ? 2 : 1, 8, NULL);
             if (backward ? i > 0 : i + 1 < MILLION)
                 hd_graph_add_references(g, (const uint64_t[]){ backward ? i - 1 : i + 1 }, 1, NULL);
-            if (i % 100 == 7 && i + 200 < MILLION) /* back up: nothing changes */
+            if (i % 100 == 7 && i + 200 < MILLION) /* backward reference: changes no dominator */
                 hd_graph_add_references(g, (const uint64_t[]){ backward ? i + 100 : i / 2 }, 1, NULL);
         }
         hd_graph_add_root(g, backward ? (uint64_t)MILLION - 1 : 0, &strong, NULL);
@@ -856,7 +859,7 @@ static void a_chain_a_million_deep(void **state) {
         assert_int_equal(hd_dominators_top(d, 3, top), 3);
         assert_int_equal(top[1], backward ? MILLION - 2 : 1);
         assert_int_equal(hd_dominator_tree(g, d, NULL, &b, NULL), HD_OK);
-        if (backward) {          /* two classes in turn: a level each, its own bytes beside the next */
+        if (backward) {          /* classes take turns: each object is a level, with a self entry */
             assert_int_equal(b->entries.count, 1 + MILLION + MILLION - 1);
         } else {
             assert_int_equal(b->entries.count, 2);
@@ -873,8 +876,8 @@ static void a_chain_a_million_deep(void **state) {
     }
 }
 
-/* Each value is the key of the next ephemeron, all of which one object refers to, the last first: a walk that
-   looks at all of them again whenever one has become alive would take minutes. */
+/* Each value is the key of the next ephemeron. One object refers to all ephemerons, the last first. A walk that looks
+   at all of them again after each newly live key would take minutes. */
 static void a_chain_of_ephemerons_takes_no_square_of_time(void **state) {
     (void)state;
     enum { N = 100000 };
@@ -917,8 +920,8 @@ static void a_chain_of_ephemerons_takes_no_square_of_time(void **state) {
     }
 }
 
-/* A chain whose ends both hold the same leaves: from each leaf it is a long way up to what dominates it. Time
-   that grows with the square would be minutes. */
+/* A chain, and leaves that both of its ends refer to: it is far from each leaf up to its dominator. Quadratic time
+   would be minutes. */
 static void long_ways_up_take_no_square_of_time(void **state) {
     (void)state;
     enum { N = 200000 };
@@ -946,7 +949,7 @@ static void long_ways_up_take_no_square_of_time(void **state) {
     hd_graph_free(g);
 }
 
-/* As many roots as objects, each a way of its own: a walk for each would take hours. */
+/* As many roots as objects, each with its own path: a walk for each path would take hours. */
 static void many_ways_take_a_walk_for_each_length(void **state) {
     (void)state;
     enum { N = 200000 };
@@ -955,7 +958,7 @@ static void many_ways_take_a_walk_for_each_length(void **state) {
     clock_t began = clock();
     add_class(g, "A");
     hd_graph_add_object(g, 0, 1, 8, NULL);
-    for (uint64_t i = 1; i <= N; i++) { /* every second one by one step more */
+    for (uint64_t i = 1; i <= N; i++) { /* every second path is longer by one step */
         hd_graph_add_object(g, 0, 1, 8, NULL);
         hd_graph_add_references(g, &(uint64_t){ i % 2 ? 0 : N + i / 2 }, 1, NULL);
         hd_graph_add_root(g, i, &strong, NULL);
@@ -977,7 +980,7 @@ static void many_ways_take_a_walk_for_each_length(void **state) {
     hd_graph_free(g);
 }
 
-/* Ways of 64 lengths are found, and it is told that there may be more. */
+/* Finds paths of 64 lengths, and reports that there may be more. */
 static void ways_of_too_many_lengths_are_left_out(void **state) {
     (void)state;
     for (uint32_t lengths = 64; lengths < 66; lengths++) {
@@ -1005,7 +1008,8 @@ static void ways_of_too_many_lengths_are_left_out(void **state) {
     }
 }
 
-/* Ways from the first group come before shorter ones from the second; what others start from is no start. */
+/* Paths from the first group come before shorter paths from the second. Objects reachable from other starts are not
+   starts. */
 static void ways_start_from_groups_of_objects(void **state) {
     (void)state;
     static const uint64_t leads_to[] = { HD_NONE, 0, 3, 0, 5, 6, 0, 3, 0 };
@@ -1074,8 +1078,8 @@ static void an_object_with_a_million_references(void **state) {
     free(ids);
 }
 
-/* Two ways to the same answer on a graph too large for brute force: what a node retains is what goes
-   when it goes. */
+/* Two methods on a graph too large for brute force: a node retains exactly the objects that become unreachable
+   without it. */
 static void large_graphs_agree_with_themselves(void **state) {
     (void)state;
     hd_graph *g = heap_like(60000, 2);
@@ -1101,7 +1105,7 @@ static void large_graphs_agree_with_themselves(void **state) {
 
 /* Merging and comparing. ------------------------------------------------------------------------- */
 
-/* More classes than share a walk; references of all kinds. */
+/* More classes than one walk can handle; references of all kinds. */
 static void all_classes_at_once_are_as_one_by_one(void **state) {
     (void)state;
     enum { CLASSES = 150, OBJECTS = 3000 };
@@ -1142,9 +1146,10 @@ static void merging_takes_equal_objects_once(void **state) {
         c.id = 8;
         c.name = hd_cstr(i == 1 ? "Own" : "Other");
         hd_graph_add_class(g[i], &c, NULL, NULL);
-        hd_graph_add_object(g[i], 100, 1, 16, NULL);             /* the same in all */
+        hd_graph_add_object(g[i], 100, 1, 16, NULL);             /* equal in all graphs */
         hd_graph_add_references(g[i], (const uint64_t[]){ 200, 999 }, 2, NULL);
-        if (i < 2) hd_graph_add_object(g[i], 200, 2, 32, NULL);  /* of classes of its own in 0 and 1, not in 2 */
+        /* of different classes in graphs 0 and 1, missing in graph 2 */
+        if (i < 2) hd_graph_add_object(g[i], 200, 2, 32, NULL);
         hd_graph_add_object(g[i], 300 + i, 1, 64, NULL);
         hd_graph_add_references(g[i], (const uint64_t[]){ 100, i == 1 ? 300 : 301 }, 2, NULL);
         hd_graph_add_root(g[i], 300, &strong, NULL);
@@ -1164,7 +1169,7 @@ static void merging_takes_equal_objects_once(void **state) {
     assert_true(hd_str_equal(hd_graph_class(m, hd_graph_object(m, 1).class_index).name, hd_cstr("Other")));
     uint32_t in_2 = hd_graph_find(m, 302), in_0 = hd_graph_find(m, 300);
     assert_int_equal(hd_graph_object(m, in_2).references[0], hd_graph_find(m, 100));
-    assert_int_equal(hd_graph_object(m, in_2).references[1], hd_graph_find(m, 301)); /* from another domain */
+    assert_int_equal(hd_graph_object(m, in_2).references[1], hd_graph_find(m, 301)); /* in another domain */
     assert_int_equal(hd_graph_object(m, in_0).references[1], hd_graph_find(m, 301));
     assert_int_equal(hd_graph_object(m, hd_graph_find(m, 100)).references[0], hd_graph_find(m, 200));
     hd_graph_free(m);
@@ -1174,7 +1179,7 @@ static void merging_takes_equal_objects_once(void **state) {
     for (int i = 0; i < 3; i++) hd_graph_free(g[i]);
 }
 
-/* Objects whose references hold differently are two, and stay so. */
+/* Objects that differ in the kinds of their references stay separate. */
 static void merging_keeps_how_references_hold(void **state) {
     (void)state;
     hd_graph *g[3], *m = NULL;
@@ -1226,7 +1231,7 @@ static void merging_keeps_to_the_limits(void **state) {
     }
 }
 
-/* The limit is of the result and what making it takes, together. */
+/* The limit covers the result and the working memory together. */
 static void merging_takes_no_more_memory_than_allowed(void **state) {
     hd_graph *g[2];
     uint32_t merged = 0;
@@ -1269,7 +1274,7 @@ static void diff_goes_by_class(void **state) {
     assert_true(hd_str_equal(c->rows[2].name, hd_cstr("C")));
     assert_int_equal(c->rows[2].bytes[1], 4);
     hd_graph_change_free(c);
-    uint8_t reached[2][5];       /* of both the root alone */
+    uint8_t reached[2][5];       /* only the root is reachable in both graphs */
     hd_total total;
     assert_int_equal(hd_graph_reach(a, NULL, 0, NULL, reached[0], &total, NULL), HD_OK);
     assert_int_equal(hd_graph_reach(b, NULL, 0, NULL, reached[1], &total, NULL), HD_OK);
@@ -1429,7 +1434,7 @@ static bool stop_at(void *user, uint64_t done, uint64_t total) {
     return (*(int *)user)-- > 0;
 }
 
-/* One answer at a time, of a graph that is there. */
+/* One of the analyses, on a complete graph. */
 static hd_status answer(unsigned which, const hd_graph *g, const hd_dominators *d, const hd_options *o,
                         hd_error *err) {
     hd_status status = HD_OK;
@@ -1460,7 +1465,7 @@ static hd_status answer(unsigned which, const hd_graph *g, const hd_dominators *
     return status;
 }
 
-/* HD_LIMIT is what a limit leads to, at whichever allocation it is reached; and no answer takes more. */
+/* A limit gives HD_LIMIT at whichever allocation it is reached, and no analysis exceeds it. */
 static void every_answer_keeps_to_its_limit_and_names_it(void **state) {
     hd_status status = HD_OK;
     hd_dominators *d = NULL;
@@ -1489,7 +1494,7 @@ static void every_answer_keeps_to_its_limit_and_names_it(void **state) {
     hd_graph_free(g);
 }
 
-/* What is found so far counts together with what the search takes. */
+/* The paths found so far count, together with the memory of the search. */
 static void many_ways_keep_to_the_limit(void **state) {
     hd_graph *g = hd_graph_create(NULL, NULL);
     hd_status status = HD_LIMIT;

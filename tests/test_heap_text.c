@@ -1,5 +1,5 @@
-/* Heap profiles as text: totals of real files as their own programs tell them, every form of line, every way to be
-   wrong. */
+/* Heap profiles as text: real files have the totals that their own programs print. Tests by hand have every form of
+   line and every fault. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static void has_heap(const hd_dump *dump, size_t i, hd_heap_kind kind, const cha
         assert_int_equal(hd_standard_error(hd_profile_cells(h->profile).amount[c].variance), 0);
 }
 
-/* tests/data/README.md: what their own programs say. */
+/* tests/data/README.md says how the programs were run. */
 static void real_files_have_their_totals(void **state) {
     (void)state;
     static const struct { const char *file, *allocator, *process; uint64_t sample_bytes, blocks[2], bytes[2]; } files[] = {
@@ -58,7 +58,7 @@ static void real_files_have_their_totals(void **state) {
     }
 }
 
-/* Bytes of the cells that stand at a name. */
+/* Bytes of the cells at nodes of this name. */
 static uint64_t self_bytes(const hd_dump *dump, const char *name) {
     const hd_profile *p = hd_dump_heap(dump, 0)->profile;
     hd_rows cells = hd_profile_cells(p);
@@ -68,7 +68,7 @@ static uint64_t self_bytes(const hd_dump *dump, const char *name) {
     return sum;
 }
 
-/* As `go tool pprof -top` has them: 1314.73kB, 399.10kB, 296kB, 284.72kB, 164.68kB. */
+/* The values of `go tool pprof -top`: 1314.73kB, 399.10kB, 296kB, 284.72kB, 164.68kB. */
 static void go_names_its_frames(void **state) {
     (void)state;
     uint8_t *data = NULL;
@@ -90,7 +90,7 @@ static void go_names_its_frames(void **state) {
     hd_dump_free(dump);
 }
 
-/* The formula, and the variance of the recorder's snapshots. */
+/* The unsampling formula of pprof, and the variance of the recorder's snapshots. */
 static void samples_are_scaled_line_by_line(void **state) {
     (void)state;
     hd_dump *dump = read_text("heap profile: 4: 4096 [8: 16384] @ heap_v2/8192\n3: 3072 [3: 3072] @ 0x10\n"
@@ -109,7 +109,8 @@ static void samples_are_scaled_line_by_line(void **state) {
     has_heap(dump, 0, HD_HEAP_LIVE, "tcmalloc", 0, 1, 8);
     assert_int_equal(hd_dump_heap_count(dump), 1);
     hd_dump_free(dump);
-    dump = read_text("heap profile: 9: 0 [9: 0] @ heap/4096\n9: 0 [9: 0] @ 0x10\n"); /* as pprof: of no size, none */
+    /* as in pprof: a sample of size 0 counts as no blocks */
+    dump = read_text("heap profile: 9: 0 [9: 0] @ heap/4096\n9: 0 [9: 0] @ 0x10\n");
     has_heap(dump, 0, HD_HEAP_LIVE, "go", 2048, 0, 0);
     hd_dump_free(dump);
     dump = read_text("heap profile: 9: 0 [9: 0] @ heapprofile\n9: 0 [9: 0] @ 0x10\n");
@@ -133,8 +134,8 @@ static const char maps[] =
 static void addresses_are_in_objects(void **state) {
     (void)state;
     static const struct { const char *address, *frame; } frames[] = {
-        { "0x401235", "/bin/app+0x401234" },             /* linked to be where it is */
-        { "0x401000", "/bin/app+0x400fff" },             /* the call is the last instruction before */
+        { "0x401235", "/bin/app+0x401234" },             /* mapped at its link address */
+        { "0x401000", "/bin/app+0x400fff" },             /* the address of the call's last byte */
         { "0x7f0000001011", "(deleted)/a b.so+0x1010" }, { "0x7F0000002FFF", "(deleted)/a b.so+0x2ffe" },
         { "0x7f0000003001", "0x7f0000003000" },          /* no file */
         { "0x7f0000010011", "/lib/part.so+0x5010" },     /* only a part of the file is mapped */
@@ -158,7 +159,7 @@ static void addresses_are_in_objects(void **state) {
     hd_dump_free(dump);
 }
 
-/* Of a path that is too long to be named by each frame, the file's name stays, or its end. */
+/* Frames keep only the file's name of a path that is too long, or its end. */
 static void long_paths_are_cut(void **state) {
     (void)state;
     static char text[9000], path[4001], expected[700];
@@ -195,7 +196,8 @@ static void all_forms_are_read(void **state) {
         { "--- heap\nheap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x5\n", "tcmalloc", 0, 2, 1, 8 },
         { "--- growth\r\nheap profile: 1: 8 [1: 8] @ growth\r\n1: 8 [1: 8] @ 0x5\r\n", "tcmalloc/growth", 0, 1, 1, 8 },
         { "--- symbol\n---\nheap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x5\n", "tcmalloc", 0, 2, 1, 8 },
-        { "heap profile: 1: 50 [2: 99] @ heapprofile\n0: 20 [1: 69] @ 0x5\n1: 30 [1: 30] @ 0x5\n", "tcmalloc", 0, 2, 1, 50 }, /* a part of a mapping is gone */
+        /* a part of a mapping is missing */
+        { "heap profile: 1: 50 [2: 99] @ heapprofile\n0: 20 [1: 69] @ 0x5\n1: 30 [1: 30] @ 0x5\n", "tcmalloc", 0, 2, 1, 50 },
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         hd_dump *dump = read_text(forms[i].text);
@@ -208,7 +210,7 @@ static void all_forms_are_read(void **state) {
 #define HEAD "heap profile: 1: 8 [1: 8] @ heapprofile\n"
 #define GOOD "1: 8 [1: 8] @ 0x7\n"
 
-/* What is wrong, where, and what is left when it is left out: warnings, live bytes, allocated ones. */
+/* The fault, its place, and the result of lenient reading: warnings, live bytes, allocated bytes. */
 static const struct { const char *text, *message; uint64_t line, offset, warnings, live, total; } bad[] = {
     { HEAD GOOD "x\n", "a decimal number expected, found 'x'", 3, 58, 1, 8, 8 },
     { HEAD GOOD "1\n", "':' after the number of blocks expected, and the line ends", 3, 59, 1, 8, 8 },
@@ -229,7 +231,8 @@ static const struct { const char *text, *message; uint64_t line, offset, warning
     { HEAD "1: 8 [2: 24] @ 0x7\n", "the first line says 1 block, 8 bytes allocated, but the stacks add up to 2 blocks, 24 bytes", 3, 59, 1, 8, 24 },
     { HEAD "2: 8 [1: 8] @ 0x7\n", "the first line says 1 block, 8 bytes live, but the stacks add up to 2 blocks, 8 bytes", 3, 58, 1, 8, 8 },
     { HEAD "0: 5 [1: 8] @ 0x7\n1: 8 [0: 0] @ 0x8\n", "the first line says 1 block, 8 bytes live, but the stacks add up to 1 block, 13 bytes", 4, 76, 1, 13, 8 },
-    { HEAD GOOD GOOD "x\n", "a decimal number expected, found 'x'", 4, 76, 2, 16, 16 }, /* the sum is looked at after a warning, too */
+    /* the sum is checked after a warning, too */
+    { HEAD GOOD GOOD "x\n", "a decimal number expected, found 'x'", 4, 76, 2, 16, 16 },
     { "heap profile: 1: 8 [1: 8] @ heap/4096\n0: 8 [1: 8] @ 0x7\n",
       "the bytes of 0 blocks to be 0, and a space expected, found ' [1: 8] @ 0x7'", 2, 42, 2, 0, 0 },
     { HEAD GOOD "2: 18446744073709551615 [0: 0] @ 0x7\n", "all cells together pass 2^64 - 2 bytes or blocks", 3, 58, 2, 8, 8 },
@@ -312,7 +315,7 @@ static void keep_warning(void *user, const hd_error *warning) {
     strcat(strcat((char *)user, warning->message), "\n");
 }
 
-/* Lines with "%" come before any header. They are shown, and no damage. */
+/* Lines with "%" may precede the header. Warnings show their text; they are no damage. */
 static void commands_before_the_header_are_shown(void **state) {
     (void)state;
     static const char text[] = "%warn  the sampling was changed\r\n%other\n%warn\n" HEAD GOOD;
@@ -333,8 +336,8 @@ static void commands_before_the_header_are_shown(void **state) {
     hd_dump_free(dump);
 }
 
-/* As jeprof and pprof print them with --raw: names of the addresses inside the calls, callers of inlined functions
-   first. ClickHouse and others name the addresses behind the calls. */
+/* As jeprof and pprof print them with --raw: names for addresses inside the calls, callers of inlined functions
+   first. ClickHouse and others name the addresses after the calls. */
 static void symbols_name_addresses(void **state) {
     (void)state;
     static const struct { const char *symbols, *stack, *maps, *expected, *process; } cases[] = {
@@ -364,7 +367,7 @@ static void symbols_name_addresses(void **state) {
         }
 }
 
-/* One address has 32 functions at most: the rest of the line is one. */
+/* An address has at most 32 functions: the rest of the line is one function. */
 static void symbols_are_bounded(void **state) {
     (void)state;
     char text[2000];
@@ -378,7 +381,7 @@ static void symbols_are_bounded(void **state) {
     hd_dump_free(dump);
 }
 
-/* "START-END: PATH", as google/pprof reads them, and names that stand for parts of paths. */
+/* "START-END: PATH", as google/pprof reads them, and names that abbreviate parts of paths. */
 static void brief_maps_are_read(void **state) {
     (void)state;
     static const struct { const char *address, *frame; } frames[] = {
@@ -405,7 +408,7 @@ static void count_warning(void *user, const hd_error *warning) {
     ++*(int *)user;
 }
 
-/* gperftools stops at 1 MiB: that is no damage, and told. */
+/* gperftools stops at 1 MiB: a warning reports that, and it is no damage. */
 static void a_full_file_is_told(void **state) {
     (void)state;
     size_t size = 0;
@@ -424,7 +427,7 @@ static void a_full_file_is_told(void **state) {
     free(text);
 }
 
-/* Stacks that share frames in every way, beside a profile that is told each frame of each. */
+/* Stacks with common frames in every combination, compared with a profile filled frame by frame. */
 static void frames_in_common_are_the_same(void **state) {
     (void)state;
     enum { STACKS = 3000, DEPTH = 12 };
@@ -505,7 +508,7 @@ static void limits_bind(void **state) {
     free(text);
 }
 
-/* Claims take no memory. */
+/* Large counts in the text take no memory. */
 static void claims_are_not_believed(void **state) {
     (void)state;
     static const char *const texts[] = {

@@ -1,4 +1,5 @@
-/* Recordings of heaptrack: a real one's totals as heaptrack_print tells them, events by hand, every way to be wrong. */
+/* Recordings of heaptrack: a real one has the totals that heaptrack_print prints. Tests by hand have events and every
+   fault. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -34,8 +35,8 @@ static void has_totals(const hd_dump *dump, const uint64_t totals[8]) {
 static hd_dump *read_text(const char *text) { return read_well(&format, text, strlen(text), false, 0); }
 static char *cells(const hd_dump *dump, size_t i) { return profile_text(hd_dump_heap(dump, i)->profile); }
 
-/* heaptrack_print: 2529 calls to allocation functions, peak 652.85K, leaked 164.40K; 21 temporary, of which one is not:
-   it takes the first allocation of a file, freed after another one, for the last. */
+/* heaptrack_print: 2529 calls to allocation functions, peak 652.85K, leaked 164.40K, 21 temporary. One of the 21 is
+   wrong: heaptrack_print takes the file's first allocation, freed after another one, for the last. */
 static void a_real_recording_has_its_totals(void **state) {
     (void)state;
     uint8_t *data = NULL;
@@ -76,7 +77,7 @@ static void everything_is_read(void **state) {
     hd_dump_free(dump);
 }
 
-/* Stacks 1 to 3, allocations 0 to 2 of 1, 2 and 4 bytes, then events, each a sign and a number. */
+/* Stacks 1 to 3, allocations 0 to 2 of 1, 2 and 4 bytes, then events: each is a sign and a number. */
 static hd_dump *read_events(const char *events) {
     static char text[1024];
     size_t n = (size_t)snprintf(text, sizeof text, HEAD "s 1 f\ns 1 g\ns 1 h\ni 1 0 1\ni 2 0 2\ni 3 0 3\nt 1 0\nt 2 0\nt 3 0\n"
@@ -85,18 +86,19 @@ static hd_dump *read_events(const char *events) {
     return read_text(text);
 }
 
-/* The peak is the first moment with most bytes; a block is temporary when the event before its end allocated one of its
-   size and stack. */
+/* The peak is the first moment with the most bytes. A block is temporary if the event before its end allocated a
+   block of the same size and stack. */
 static void events_are_counted(void **state) {
     (void)state;
     static const struct { const char *events; uint64_t totals[8]; const char *peak; } runs[] = {
         { "", { 0, 0, 0, 0, 0, 0, 0, 0 }, "" },
         { "+0", { 1, 1, 1, 1, 1, 1, 0, 0 }, "/f 1 1\n" },
         { "+0-0", { 0, 0, 1, 1, 1, 1, 1, 1 }, "/f 1 1\n" },
-        { "+0+1-0-1", { 0, 0, 2, 3, 2, 3, 0, 0 }, "/f 1 1\n/g 2 1\n" },     /* the last + was another's */
-        { "+0+1-1-0", { 0, 0, 2, 3, 2, 3, 1, 2 }, "/f 1 1\n/g 2 1\n" },     /* a - is between */
+        { "+0+1-0-1", { 0, 0, 2, 3, 2, 3, 0, 0 }, "/f 1 1\n/g 2 1\n" },     /* the last + is of another allocation */
+        { "+0+1-1-0", { 0, 0, 2, 3, 2, 3, 1, 2 }, "/f 1 1\n/g 2 1\n" },     /* a - is in between */
         { "+0+0-0-0", { 0, 0, 2, 2, 2, 2, 1, 1 }, "/f 2 2\n" },
-        { "+0+1+2-2+2", { 3, 7, 3, 7, 4, 11, 1, 4 }, "/f 1 1\n/g 2 1\n/h 4 1\n" }, /* as many again are no new peak */
+        /* the same number of bytes is no new peak */
+        { "+0+1+2-2+2", { 3, 7, 3, 7, 4, 11, 1, 4 }, "/f 1 1\n/g 2 1\n/h 4 1\n" },
         { "+2-2+0+0+0+0", { 4, 4, 1, 4, 5, 8, 1, 4 }, "/h 4 1\n" },
         { "+2-2+0+0+0+0+1-0-0", { 3, 4, 5, 6, 6, 10, 0 + 1, 4 }, "/f 4 4\n/g 2 1\n" },
         { "+1+2-1+2-2-2+0", { 1, 1, 2, 8, 4, 11, 1, 4 }, "/h 8 2\n" },
@@ -109,7 +111,7 @@ static void events_are_counted(void **state) {
     }
 }
 
-/* Against counting in the plainest way, over random events. */
+/* Random events, compared with the simplest way to count. */
 static void random_events_are_counted(void **state) {
     (void)state;
     uint64_t random = 7;
@@ -152,7 +154,7 @@ static void random_events_are_counted(void **state) {
 
 #define BASE HEAD "s 1 f\ni 1 0 1\nt 1 0\na 8 1\n+ 0\n" /* 65 bytes, 8 lines */
 
-/* What is wrong, where, and what is left when it is left out: warnings and live bytes. */
+/* The fault, its place, and the result of lenient reading: warnings and live bytes. */
 static const struct { const char *text, *message; uint64_t line, offset, warnings, live; } bad[] = {
     { BASE "x 1\n", "one of +, -, s, i, t, a, c, R, S, A and # expected, found 'x 1'", 9, 65, 1, 8 },
     { BASE "+\n", "a space and a hexadecimal number expected, and the line ends", 9, 66, 1, 8 },
@@ -200,7 +202,7 @@ static void malformed_lines_are_left_out(void **state) {
     }
 }
 
-/* What is wrong keeps its number, so that those after it mean what they did. */
+/* A malformed record keeps its number, so that later records keep their meaning. */
 static void numbers_do_not_shift(void **state) {
     (void)state;
     static const char text[] = HEAD "s 9 f\ns 1 g\ni 1 9\ni 2 0 2\nt 1 9\nt 2 0\nt 2 1\na x 1\na 8 2\na 4 3\n+ 1\n+ 0\n+ 2\n- 0\n";
@@ -239,11 +241,12 @@ static void older_versions_are_read(void **state) {
         "v 10100 2\nX ./app\nI 1000 5e2991\ns libapp.so\ns leak(int)\ns app.cc\n" EVENTS,
         "v 10100 2\nX ./app\ns libapp.so\ns leak(int)\ns app.cc\n" EVENTS,
         "v 10000 1\nX ./app\ns libapp.so\ns leak(int)\ns app.cc\n" EVENTS,
-        "v 10200\nX ./app\ns libapp.so\ns leak(int)\ns app.cc\n" EVENTS, /* it said so before it had a version of the format */
+        /* a file of a time when the format had no version */
+        "v 10200\nX ./app\ns libapp.so\ns leak(int)\ns app.cc\n" EVENTS,
         "v 10400 3\nX ./app\ns 9 libapp.so\ns 9 leak(int)\ns 6 app.cc\n" EVENTS,
         "v 10400 3\nX ./app\n# a comment\nR 5\nS leak:x\nA\nc 0\ns 9 libapp.so\ns 9 leak(int)\ns 6 app.cc\n" EVENTS,
         "v 10400 3\nX ./app\ns 1 argument\ns 8 argument\ni 5 6\nt 1 0\na 1 1\n+ 0\nI 1000 5\n"
-        "s 9 libapp.so\ns 9 leak(int)\ns 6 app.cc\n" EVENTS, /* what comes before "I" was of the command line */
+        "s 9 libapp.so\ns 9 leak(int)\ns 6 app.cc\n" EVENTS, /* lines before "I" belong to the command line */
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_int_equal(heaptrack_detect((const uint8_t *)texts[i], strlen(texts[i])), 100);
@@ -253,7 +256,8 @@ static void older_versions_are_read(void **state) {
         assert_text(cells(dump, 0), "/leak(int) (app.cc:7) [libapp.so] 100 1\n");
         hd_dump_free(dump);
     }
-    hd_dump *dump = read_text("v 10100 2\nX a\ns \ns a b \ns x\r\ni 1 2 3\nt 1 0\na 1 1\n+ 0\n"); /* strings as they are */
+    /* strings are taken unchanged */
+    hd_dump *dump = read_text("v 10100 2\nX a\ns \ns a b \ns x\r\ni 1 2 3\nt 1 0\na 1 1\n+ 0\n");
     assert_text(cells(dump, 0), "/x\r [a b ] 1 1\n");
     hd_dump_free(dump);
 }
@@ -284,7 +288,7 @@ static void limits_bind(void **state) {
     free(text);
 }
 
-/* Names that would be kept once for each line of their file are not: memory follows the input, as time does. */
+/* Names must not be copied for each line of their file: memory and time are linear in the input. */
 static void long_names_and_chains_are_linear(void **state) {
     (void)state;
     enum { LINES = 20000, LONG = 200000 };

@@ -1,4 +1,4 @@
-/* Files that change while they are read, inputs of a known size, limits that hold for a whole call. */
+/* Files that change during reading, inputs of known size, and limits for a whole call. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -58,7 +58,7 @@ static char *dart_bytes(size_t *size) {
     return bytes;
 }
 
-/* What is done to the file while it is read. */
+/* The change to the file during reading. */
 typedef struct change {
     off_t size;
     bool append;
@@ -130,7 +130,7 @@ static void what_is_appended_while_a_file_is_read_is_not_part_of_it(void **state
     }
 }
 
-/* Read as a whole, before anybody is told of progress. */
+/* The file is read completely before the first progress call. */
 static void indexed_profiles_do_not_mind_what_becomes_of_the_file(void **state) {
     (void)state;
     static const char *const names[] = { "memprof-19-v3.profdata", "memprof-16.profdata" };
@@ -151,7 +151,8 @@ static void indexed_profiles_do_not_mind_what_becomes_of_the_file(void **state) 
     }
 }
 
-/* Of many profiles all but the first are gone by the time of their turn, but for what was read ahead. */
+/* Only the first of many profiles remains: the file is cut before the others are read, except for bytes read
+   ahead. */
 static void raw_profiles_end_to_end_are_read_one_by_one(void **state) {
     (void)state;
     enum { COPIES = 100 };
@@ -174,7 +175,7 @@ static void raw_profiles_end_to_end_are_read_one_by_one(void **state) {
 typedef struct giver {
     const char *data;
     size_t at, size;
-    size_t asked;                /* the furthest that anybody wanted to read */
+    size_t asked;                /* the largest offset that was read */
 } giver;
 
 static int64_t give(void *user, void *buffer, size_t capacity) {
@@ -222,7 +223,7 @@ static void files_can_be_mapped(void **state) {
     hd_in_close(&in);
     unlink(path);
     free(text);
-    assert_int_equal(hd_in_open_mapped("/dev/null", &in, NULL), HD_OK); /* which cannot be */
+    assert_int_equal(hd_in_open_mapped("/dev/null", &in, NULL), HD_OK); /* /dev/null cannot be mapped */
     assert_true(in.read && !in.size);
     hd_in_close(&in);
     assert_int_equal(hd_in_open_mapped("/", &in, NULL), HD_IO);
@@ -250,7 +251,7 @@ static void inputs_are_loaded(void **state) {
             else {
                 assert_int_equal(b.size, size);
                 assert_memory_equal(b.data, text, size);
-                assert_true(k == 1 || f.peak == size); /* told, it is taken at once */
+                assert_true(k == 1 || f.peak == size); /* with a known size, memory is taken at once */
                 hd_buffer_free(&b);
             }
             if (k >= 2) hd_in_close(&in);
@@ -276,7 +277,7 @@ static void inputs_are_loaded(void **state) {
 
 /* max_memory. ---------------------------------------------------------------------------------- */
 
-/* However little is allowed: no more is taken at a time, and the message has the caller's number. */
+/* However small the limit, memory never exceeds it, and the message has the caller's number. */
 static void limit_holds(const void *data, size_t size, bool in_pieces) {
     hd__faults f = { 0 };
     hd_options options = { .allocator = hd__faults_allocator(&f) };
@@ -319,7 +320,7 @@ static void the_memory_allowed_is_for_the_whole_call(void **state) {
             uint8_t *data;
             size_t size;
             load(names[k], &data, &size);
-            if (!k) { /* a heap of each of several profiles */
+            if (!k) { /* one heap of each of several profiles */
                 data = (uint8_t *)realloc(data, 5 * size);
                 for (int i = 1; i < 5; i++) memcpy(data + (size_t)i * size, data, size);
                 size *= 5;

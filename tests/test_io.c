@@ -1,4 +1,4 @@
-/* >>io: inputs, outputs, files that appear whole, the window of a parser. */
+/* >>io: inputs, outputs, files that appear complete, the window of a parser. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static int make_dir(void **state) {
     return mkdtemp(dir) ? 0 : -1;
 }
 
-/* How many entries a directory has; with `empty` they go. */
+/* The number of entries of a directory; `empty` removes them. */
 static int entries(const char *path, bool empty) {
     DIR *d = opendir(path);
     struct dirent *e;
@@ -73,7 +73,7 @@ static void assert_file(const char *path, const char *text) {
 
 static int open_files(void) { return entries("/proc/self/fd", false); }
 
-/* Everything in an input, through the window. */
+/* Reads an input to its end, through the window. */
 static size_t read_all(hd_in in, char *to, size_t capacity, bool *failed) {
     hd__mem m = hd__mem_make((hd_allocator){ 0 }, 0);
     hd_window r;
@@ -142,7 +142,7 @@ static void the_window_knows_offset_and_line(void **state) {
                 offset += step;
                 assert_int_equal(hd_window_offset(&r), offset);
                 if (hd__test_below(&seed, 3)) continue;
-                /* also of a place before, while it is in the window */
+                /* also of an earlier place that is still in the window */
                 size_t back = hd__test_below(&seed, (uint64_t)(r.at - r.start) + 1), there = line;
                 for (size_t i = 1; i <= back; i++) there -= text[offset - i] == '\n';
                 assert_int_equal(hd_window_line(&r, offset - back), there);
@@ -166,7 +166,7 @@ static void a_failing_read_ends_the_input(void **state) {
         r.fail_at = fail_at;
         assert_int_equal(read_all(hd__faults_in(&r), found, sizeof found, &failed), 2 * (fail_at - 1));
         assert_true(failed);
-        assert_int_equal(r.count, fail_at); /* not asked again */
+        assert_int_equal(r.count, fail_at); /* no further read */
     }
 }
 
@@ -203,7 +203,7 @@ static void a_window_without_memory_shows_nothing(void **state) {
     assert_int_equal(hd_window_fill(&r, 1, &err), HD_OUT_OF_MEMORY);
     assert_int_equal(err.status, HD_OUT_OF_MEMORY);
     hd__window_close(&r);
-    hd__window_open(&r, &m, hd_in_memory("abc", 3)); /* which needs none */
+    hd__window_open(&r, &m, hd_in_memory("abc", 3)); /* no memory is needed */
     assert_int_equal(hd_window_fill(&r, 3, &err), HD_OK);
     assert_int_equal(r.end - r.at, 3);
     hd__window_close(&r);
@@ -211,8 +211,8 @@ static void a_window_without_memory_shows_nothing(void **state) {
     assert_null(f.misuse);
 }
 
-/* What is asked for at once is there at once, in its place, whatever pieces it comes in, and nothing is allocated for
-   what is only asked for. */
+/* Requested bytes are contiguous in the window, however the input's pieces arrive. A request beyond the input
+   allocates nothing. */
 static void a_window_grows_to_what_is_there(void **state) {
     static char text[300000];
     static const size_t chunks[] = { 0, 1, 999, 70000 };
@@ -279,7 +279,7 @@ static void files_open(void **state) {
     assert_int_equal(hd_in_open(path, &in, NULL), HD_OK);
     assert_reads(in, "");
     hd_in_close(&in);
-    int other = open(path, O_RDONLY); /* where the input was */
+    int other = open(path, O_RDONLY); /* reuses the input's descriptor */
     hd_in_close(&in);
     assert_int_equal(close(other), 0);
     assert_int_equal(open_files(), before);
@@ -314,7 +314,7 @@ static void pipes_and_devices_are_read_as_they_come(void **state) {
     assert_int_equal(hd_in_open("/dev/null", &in, NULL), HD_OK);
     assert_reads(in, "");
     hd_in_close(&in);
-    /* A regular file of size 0 that has content all the same. */
+    /* A regular file of size 0 that has content. */
     assert_int_equal(hd_in_open("/proc/self/comm", &in, NULL), HD_OK);
     assert_true(read_all(in, found, sizeof found, &failed) > 1);
     hd_in_close(&in);
@@ -408,7 +408,7 @@ static void stdio_files_are_written(void **state) {
     assert_int_equal(out.write(out.user, "", 0), HD_OK);
     assert_int_equal(ftell(f), 4);
     fclose(f);
-    f = fopen(path, "rb"); /* not for writing */
+    f = fopen(path, "rb"); /* not open for writing */
     out = hd_out_file(f);
     assert_int_equal(out.write(out.user, "x", 1), HD_IO);
     fclose(f);
@@ -419,7 +419,7 @@ static void stdio_files_are_written(void **state) {
     fclose(f);
 }
 
-/* Random pieces through a sink; what it returned. */
+/* Writes random pieces through a sink; returns the sink's status. */
 static hd_status through_sink(hd_out out, char *text, size_t size, uint64_t seed) {
     hd_sink s;
     hd_sink_begin(&s, out);
@@ -493,7 +493,7 @@ static void a_failed_write_sticks(void **state) {
         w.fail_at = i;
         w.status = i % 2 ? HD_CANCELLED : HD_IO;
         status = through_sink(hd__faults_out(&w), text, sizeof text, 6);
-        if (w.count >= i) assert_int_equal(status, w.status); /* passed on as it is */
+        if (w.count >= i) assert_int_equal(status, w.status); /* passed on unchanged */
         else assert_int_equal(status, HD_OK);
         assert_int_equal(w.after, 0);
         hd__write_faults_free(&w);
@@ -501,7 +501,7 @@ static void a_failed_write_sticks(void **state) {
     }
 }
 
-/* Files that appear whole ---------------------------------------------------------------------- */
+/* Files that appear complete ------------------------------------------------------------------- */
 
 static hd_status write_to(hd_file *file, const char *text) {
     hd_out out = hd_file_out(file);
@@ -541,7 +541,7 @@ static void a_discarded_file_leaves_nothing(void **state) {
         assert_int_equal(hd_file_create(in_dir(i ? "old" : "new"), &file, NULL), HD_OK);
         assert_int_equal(write_to(&file, "text"), HD_OK);
         hd_file_discard(&file);
-        int other = open("/dev/null", O_RDONLY); /* where the file was */
+        int other = open("/dev/null", O_RDONLY); /* reuses the file's descriptor */
         hd_file_discard(&file);
         assert_int_equal(close(other), 0);
     }
@@ -556,7 +556,7 @@ static void a_new_file_replaces_an_old_one(void **state) {
     (void)state;
     put(path, "a longer old text", 17);
     assert_int_equal(hd_file_create(path, &a, NULL), HD_OK);
-    assert_int_equal(hd_file_create(path, &b, NULL), HD_OK); /* two at a time do not meet */
+    assert_int_equal(hd_file_create(path, &b, NULL), HD_OK); /* two files at a time do not conflict */
     assert_int_equal(write_to(&b, "second"), HD_OK);
     assert_int_equal(write_to(&a, "first"), HD_OK);
     assert_file(path, "a longer old text");
@@ -575,7 +575,7 @@ static void a_link_stays_and_its_file_keeps_its_permissions(void **state) {
     (void)state;
     snprintf(link, sizeof link, "%s/link", dir);
     assert_int_equal(symlink("target", link), 0);
-    for (int i = 0; i < 2; i++) {            /* a link to nothing first */
+    for (int i = 0; i < 2; i++) {            /* first a dangling link */
         assert_int_equal(hd_file_create(link, &file, NULL), HD_OK);
         assert_int_equal(write_to(&file, "text"), HD_OK);
         assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
@@ -599,7 +599,7 @@ static mode_t mode_of(const char *path) {
     return st.st_mode & 07777;
 }
 
-/* Writes over a file through `path`, and says which permissions it had meanwhile, under its other name. */
+/* Replaces a file through `path`. Returns the permissions of the temporary file meanwhile. */
 static mode_t written_over(const char *path) {
     char beside[800];
     hd_file file;
@@ -620,10 +620,10 @@ static void of_the_permissions_of_an_old_file_none_are_set_id(void **state) {
     const char *path = in_dir("old");
     mode_t mask = umask(077);
     (void)state;
-    assert_int_equal(written_over(path), 0600); /* a new one is its owner's */
+    assert_int_equal(written_over(path), 0600); /* only the owner can read a new file */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(chmod(path, cases[i].old), 0);
-        assert_int_equal(written_over(path) & ~cases[i].now & 077, 0); /* never more than in the end */
+        assert_int_equal(written_over(path) & ~cases[i].now & 077, 0); /* never more than the final permissions */
         assert_int_equal(mode_of(path), cases[i].now);
     }
     umask(0);
@@ -633,7 +633,7 @@ static void of_the_permissions_of_an_old_file_none_are_set_id(void **state) {
     umask(mask);
 }
 
-/* What only root can arrange. */
+/* Skips tests that need root. */
 static bool is_root(const char *what) {
     if (!geteuid()) return true;
     print_message("SKIP: %s: not root\n", what);
@@ -652,7 +652,7 @@ static void another_users_permissions_are_not_taken_over(void **state) {
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_uid, 0);
     assert_int_equal(st.st_mode & 07777, 0600);
-    assert_int_equal(chown(path, 0, 65534), 0); /* of a group, what that group was given */
+    assert_int_equal(chown(path, 0, 65534), 0); /* the group keeps its permissions */
     assert_int_equal(chmod(path, 0640), 0);
     written_over(path);
     assert_int_equal(stat(path, &st), 0);
@@ -677,7 +677,7 @@ static void a_link_may_lead_anywhere(void **state) {
         for (int old = 0; old < 2; old++) {
             assert_int_equal(hd_file_create(link, &file, NULL), HD_OK);
             assert_int_equal(write_to(&file, "text"), HD_OK);
-            assert_int_equal(entries(sub, false), 3); /* it is written beside the target */
+            assert_int_equal(entries(sub, false), 3); /* the temporary file is next to the target */
             assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
             assert_file(target, "text");
             assert_int_equal(entries(sub, false), 2);
@@ -685,14 +685,14 @@ static void a_link_may_lead_anywhere(void **state) {
         unlink(target);
         assert_int_equal(hd_file_create(link, &file, NULL), HD_OK);
         hd_file_discard(&file);
-        assert_int_equal(entries(sub, false), 1); /* nothing appeared where it led to */
+        assert_int_equal(entries(sub, false), 1); /* no file appeared at the target's place */
         unlink(inside), unlink(far), unlink(link);
     }
     assert_int_equal(rmdir(sub), 0);
     assert_int_equal(open_files(), before);
 }
 
-/* Whether the kernel lets nobody be led astray by others' links in directories like /tmp. */
+/* Whether the kernel refuses to follow other users' links in directories like /tmp. */
 static bool links_are_protected(void) {
     char on = 0;
     int fd = open("/proc/sys/fs/protected_symlinks", O_RDONLY);
@@ -737,7 +737,7 @@ static void what_another_put_at_a_default_name_stays(void **state) {
     snprintf(path, sizeof path, "%s/heapdump.app.7.json", sub);
     snprintf(text, sizeof text, "%s", victim);
     assert_int_equal(chmod(sub, 0777), 0);
-    for (int late = 0; late < 2; late++) { /* before, or while it is being written */
+    for (int late = 0; late < 2; late++) { /* before writing, or during it */
         for (int kind = 0; kind < 4; kind++) {
             if (late) assert_int_equal(hd_file_create_default(path, &file, NULL), HD_OK);
             if (kind == 0) assert_int_equal(symlink(text, path), 0);
@@ -756,14 +756,14 @@ static void what_another_put_at_a_default_name_stays(void **state) {
         }
     }
     assert_file(victim, "precious");
-    for (int again = 0; again < 2; again++) { /* one's own is replaced */
+    for (int again = 0; again < 2; again++) { /* one's own link is replaced */
         assert_int_equal(hd_file_create_default(path, &file, NULL), HD_OK);
         assert_int_equal(write_to(&file, "text"), HD_OK);
         assert_int_equal(hd_file_commit(&file, NULL), HD_OK);
         assert_file(path, "text");
     }
     unlink(path);
-    assert_int_equal(chmod(sub, 0755), 0); /* nobody else can have made it */
+    assert_int_equal(chmod(sub, 0755), 0); /* nobody else can have made the link */
     assert_int_equal(symlink("../target", path), 0);
     assert_int_equal(hd_file_create_default(path, &file, NULL), HD_OK);
     assert_int_equal(write_to(&file, "text"), HD_OK);
@@ -774,7 +774,7 @@ static void what_another_put_at_a_default_name_stays(void **state) {
     assert_int_equal(open_files(), before);
 }
 
-/* The directory counts that was there at first, whatever has its name later. */
+/* The file goes into the directory that was open at first, even if another directory has its name later. */
 static void a_directory_that_is_replaced_gets_nothing(void **state) {
     const char *sub = in_dir("sub"), *moved = in_dir("moved"), *other = in_dir("other");
     char path[400];
@@ -832,7 +832,7 @@ static void a_pipe_is_written_to(void **state) {
     close(fd);
 }
 
-/* What /dev/stdout and >(command) of a shell lead to has a path that no directory has. */
+/* /dev/stdout, or >(command) in a shell, may lead to a path that is in no directory. */
 static void a_pipe_without_a_name_is_written_to(void **state) {
     char path[32], text[8] = "";
     hd_file file;
@@ -855,7 +855,7 @@ static void other_peoples_files_are_left_alone(void **state) {
     hd_file file;
     char taken[2][400], *number;
     (void)state;
-    /* Its next two temporary names, as another process of that id could have left them. */
+    /* The next two temporary names, as if another process of that id had left them. */
     assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
     hd_file_discard(&file);
     *strrchr(file.temporary, '.') = 0;
@@ -879,7 +879,7 @@ static void a_failed_commit_leaves_what_was(void **state) {
     hd_error err;
     int before = open_files();
     (void)state;
-    assert_int_equal(mkdir(path, 0700), 0); /* which no file can be renamed to */
+    assert_int_equal(mkdir(path, 0700), 0); /* a file cannot be renamed to this */
     assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
     assert_int_equal(write_to(&file, "text"), HD_OK);
     assert_int_equal(hd_file_commit(&file, &err), HD_IO);
@@ -897,7 +897,7 @@ static void paths_that_cannot_be_are_refused(void **state) {
     hd_error err;
     int before = open_files();
     (void)state;
-    file.fd = open("/dev/null", O_RDONLY); /* such rubbish as could be in there */
+    file.fd = open("/dev/null", O_RDONLY); /* rubbish from an uninitialized hd_file */
     int rubbish = file.fd;
     assert_int_equal(hd_file_create(NULL, &file, &err), HD_INVALID);
     hd_file_discard(&file);
@@ -962,7 +962,7 @@ static void a_file_with_a_gap_is_not_committed(void **state) {
     put(path, "old", 3);
     assert_int_equal(hd_file_create(path, &file, NULL), HD_OK);
     assert_int_equal(write_to_full_disk(&file), HD_IO);
-    write_to(&file, "more"); /* there is room again, but what was lost is lost */
+    write_to(&file, "more"); /* there is space again, but the lost text stays lost */
     assert_int_equal(hd_file_commit(&file, &err), HD_IO);
     assert_non_null(strstr(err.message, path));
     assert_file(path, "old");

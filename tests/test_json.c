@@ -1,4 +1,4 @@
-/* >>json: what the pull parser sees, and that it sees what the writer wrote. */
+/* >>json: the tokens of the pull parser, and that it reads the writer's output. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-typedef hd__write_faults text;   /* grows as it is written to */
+typedef hd__write_faults text;   /* grows when written to */
 
 static void add(text *t, const void *data, size_t size) { assert_int_equal(hd__faults_write(t, data, size), HD_OK); }
 static void add_str(text *t, const char *s) { add(t, s, strlen(s)); }
@@ -22,8 +22,8 @@ static void assert_text(const text *t, const char *expected, size_t size) {
 
 /* Reader --------------------------------------------------------------------------------------- */
 
-/* Pulls all tokens, a letter each, K S and N with their text: K(key). With `choose`, texts are read
-   or left by chance and not shown. */
+/* Pulls all tokens. Each becomes a letter; K, S and N have their text: K(key). With `choose`, texts are read or
+   skipped at random, and not printed. */
 static hd_status pull_all(hd_in in, hd__mem *m, uint32_t max_depth, uint64_t *choose, text *trace, hd_error *err) {
     hd__pull p;
     hd__token token;
@@ -49,14 +49,14 @@ static hd_status pull_all(hd_in in, hd__mem *m, uint32_t max_depth, uint64_t *ch
         if (!choose) add_str(trace, "("), add(trace, s.data, s.len), add_str(trace, ")");
     }
     if (p.status) {
-        assert_int_equal(hd__pull_next(&p), HD__TOKEN_ERROR); /* and stays so */
+        assert_int_equal(hd__pull_next(&p), HD__TOKEN_ERROR); /* the error stays */
         assert_int_equal(p.status, status);
     }
     hd__pull_close(&p);
     return status;
 }
 
-/* The same trace from memory and from every size of window. */
+/* The trace is equal from memory and with every size of window. */
 static void assert_tokens(const char *json, size_t size, const char *expected, size_t expected_size) {
     hd__mem m = hd__mem_make((hd_allocator){ 0 }, 0);
     for (size_t chunk = 0; chunk <= size; chunk++) {
@@ -95,7 +95,7 @@ static void unread_text_is_passed_over(void **state) {
         assert_text(&trace, letters, sizeof letters - 1);
         hd__write_faults_free(&trace);
     }
-    /* Also where reading would fail: nobody asked. */
+    /* Even an input that would fail is not read without a request. */
     text trace = { 0 };
     hd__pull p;
     hd__token token;
@@ -119,7 +119,7 @@ static void escapes_are_decoded(void **state) {
         C("\"\\udc00\\udc00\"", "S(\xed\xb0\x80\xed\xb0\x80)E"), C("\"\\udc00\\ud800\"", "S(\xed\xb0\x80\xed\xa0\x80)E"), C("\"\\ud83d-\"", "S(\xed\xa0\xbd-)E"),
         C("\"\\ud83d\\n\"", "S(\xed\xa0\xbd\n)E"), C("\"\\ud83d\\u0041\"", "S(\xed\xa0\xbd" "A)E"),
         C("\"\\ud83d\\ud83d\\ude00\"", "S(\xed\xa0\xbd\xf0\x9f\x98\x80)E"),
-        /* let through as found: control characters, bytes that are not UTF-8 */
+        /* unchanged: control characters, invalid UTF-8 */
         C("\"a\nb\x01\xff\xc3\"", "S(a\nb\x01\xff\xc3)E"),
     };
     (void)state;
@@ -214,7 +214,7 @@ static void brackets_have_a_limit(void **state) {
     assert_int_equal(f.peak, 0);
 }
 
-/* Which levels are objects is remembered through all of them. */
+/* The parser remembers for every level whether it is an object. */
 static void mixed_brackets_close_in_order(void **state) {
     enum { DEPTH = 1000 };
     uint64_t seed = 3;
@@ -243,7 +243,7 @@ static void mixed_brackets_close_in_order(void **state) {
 static void long_text_that_is_not_kept_takes_no_memory(void **state) {
     static const char *const around[][2] = { { "[\"", "\"]" }, { "[1", "]" }, { "[ ", "1]" }, { "{\"", "\":1}" } };
     (void)state;
-    for (int kind = 0; kind < 5; kind++) { /* the last is a key, looked at by hd__pull_key */
+    for (int kind = 0; kind < 5; kind++) { /* the last is a key, read by hd__pull_key */
         hd__faults f = { 0 };
         hd__mem m = hd__mem_make(hd__faults_allocator(&f), 0);
         static char block[1000 + 10];
@@ -347,7 +347,7 @@ static void a_cut_document_is_an_error_or_a_cut_array(void **state) {
     size = (size_t)snprintf(array, sizeof array, "[%s,-1,\n[2],\"a\\u00e9\" , true , {} ]", every_token);
     int cuts = 0;
     for (size_t n = 0; n < size; n++) {
-        /* It is between two elements when a bracket, or one more element, makes it whole. */
+        /* The parser is between two elements if a bracket, or one more element, completes the array. */
         snprintf(with, sizeof with, "%.*s]", (int)n, array);
         bool between = pull_text(with, n + 1, &trace, NULL) == HD_OK && trace.data[trace.size - 1] == 'E';
         snprintf(with, sizeof with, "%.*s0]", (int)n, array);
@@ -393,7 +393,7 @@ static void a_refused_allocation_is_told(void **state) {
         hd__write_faults_free(&trace);
         assert_int_equal(m.used, 0);
     }
-    assert_true(f.fail_at > 2); /* the input, and text */
+    assert_true(f.fail_at > 2); /* allocations of the window and of text */
     assert_int_equal(f.live, 0);
     assert_null(f.misuse);
 }
@@ -425,7 +425,7 @@ static void skipping_a_cut_array_ends(void **state) {
     hd__pull p;
     (void)state;
     assert_int_equal(hd__pull_open(&p, &m, hd_in_memory("[1,[2],", 7), 0, NULL), HD_OK);
-    alarm(10); /* rather than hang */
+    alarm(10); /* ends the test if it hangs */
     hd__pull_skip(&p, hd__pull_next(&p));
     alarm(0);
     hd__pull_close(&p);
@@ -476,7 +476,7 @@ static void random_string(text *t, uint64_t *seed) {
     }
 }
 
-/* Writes a value and what reading it has to show. */
+/* Writes a value, and the trace that reading it must give. */
 static void random_value(hd_json *j, text *trace, text *scratch, uint64_t *seed, int depth) {
     uint64_t kind = hd__test_below(seed, depth ? 9 : 2), u = hd__test_random(seed) >> hd__test_below(seed, 64);
     char number[40] = "";

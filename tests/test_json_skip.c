@@ -1,5 +1,4 @@
-/* Passing over values: block by block, which must be what passing over them token by token is, and the same
-   with and without vectors. */
+/* Skipping values block by block, with and without vectors, must agree with skipping them token by token. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -70,7 +69,7 @@ typedef struct outcome {
     hd_status status;
 } outcome;
 
-/* Past the value that the text begins with; `chunk` 0: from memory. */
+/* Skips the first value of the text; `chunk` 0: from memory. */
 static outcome passed(const char *text, size_t size, size_t chunk, bool tokens) {
     hd__reads reads = { .data = text, .size = size, .chunk = chunk };
     hd__mem mem = hd__mem_options(NULL);
@@ -95,8 +94,8 @@ static outcome passed(const char *text, size_t size, size_t chunk, bool tokens) 
     return o;
 }
 
-/* What is well-formed ends at the same place; what passing over by blocks refuses, tokens refuse too; and
-   it does not matter how the input comes. */
+/* A well-formed value ends at the same place. Tokens refuse everything that blocks refuse. The pieces of the input do
+   not matter. */
 static void blocks_agree_with_tokens(void **state) {
     (void)state;
     static char text[1 << 20];
@@ -171,7 +170,7 @@ static hd_status read_mapped(const char *path, hd_dump **d, hd_error *err) {
     return status;
 }
 
-/* A mapped file is seen through a window that moves; what it says does not depend on where that ends. */
+/* A mapped file is read through a moving window; its bounds do not change the result. */
 static void mapped_files_are_read_through_a_window(void **state) {
     (void)state;
     char path[] = "/tmp/heapdump-test-XXXXXX";

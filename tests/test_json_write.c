@@ -1,4 +1,4 @@
-/* >>json: what the writer writes, and refuses to. */
+/* >>json: the writer's output, and the calls that it refuses. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-typedef hd__write_faults text;   /* grows as it is written to */
+typedef hd__write_faults text;   /* grows when written to */
 
 static void assert_text(const text *t, const char *expected, size_t size) {
     if (t->size != size || memcmp(t->size ? (char *)t->data : "", expected, size))
@@ -33,7 +33,7 @@ static hd_status write_calls(const char *calls, hd_out out) {
         }
     }
     hd_status status = hd_json_finish(&j);
-    assert_int_equal(hd_json_finish(&j), status); /* and writes nothing more */
+    assert_int_equal(hd_json_finish(&j), status); /* writes nothing more */
     return status;
 }
 
@@ -102,10 +102,10 @@ static void strings_are_escaped(void **state) {
         S("a \"b\" \\ /", "\"a \\\"b\\\" \\\\ /\""), S("\0\n\x1f\x7f", "\"\\u0000\\u000a\\u001f\\u007f\""),
         S("\xc2\xa0\xdf\xbf", "\"\xc2\xa0\xdf\xbf\""), S("\xe0\xa0\x80\xef\xbf\xbf", "\"\xe0\xa0\x80\xef\xbf\xbf\""),
         S("\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\""),
-        /* lone surrogates, and what stands right beside them */
+        /* lone surrogates and their direct neighbours */
         S("\xed\xa0\x80", "\"\\ud800\""), S("\xed\xbf\xbf", "\"\\udfff\""), S("\xed\xaf\xbfx", "\"\\udbffx\""),
         S("\xed\x9f\xbf\xee\x80\x80", "\"\xed\x9f\xbf\xee\x80\x80\""),
-        /* what a terminal obeys though it is no control of ASCII, and what stands right beside it */
+        /* control characters for terminals outside of ASCII, and their direct neighbours */
         S("\xc2\x80\xc2\x9b\xc2\x9f", "\"\\u0080\\u009b\\u009f\""), S("\xd8\x9b\xd8\x9c", "\"\xd8\x9b\\u061c\""),
         S("\xe2\x80\x8d\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\x90", "\"\xe2\x80\x8d\\u200e\\u200f\xe2\x80\x90\""),
         S("\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xae\xe2\x80\xaf", "\"\xe2\x80\xa7\\u2028\\u202e\xe2\x80\xaf\""),
@@ -163,11 +163,11 @@ static void any_bytes_make_valid_utf8(void **state) {
         char bytes[12];
         text t = { 0 };
         size_t n = hd__test_below(&seed, sizeof bytes + 1);
-        for (size_t i = 0; i < n; i++) /* mostly such as come in UTF-8 */
+        for (size_t i = 0; i < n; i++) /* mostly bytes that occur in UTF-8 */
             bytes[i] = (char)(hd__test_below(&seed, 4) ? "\x80\xbf\xc2\xe0\xed\xa0\xf0\x90\xf4\x8f\"\\"[hd__test_below(&seed, 12)]
                                                        : (char)hd__test_random(&seed));
         quote(&t, bytes, n);
-        for (size_t i = 0; i < t.size;) { /* every character is what its code point encodes to */
+        for (size_t i = 0; i < t.size;) { /* every character is the encoding of its code point */
             uint32_t code = t.data[i];
             size_t length = code < 0x80 ? 1 : code < 0xe0 ? 2 : code < 0xf0 ? 3 : 4;
             char again[4];

@@ -1,4 +1,4 @@
-/* >>lines: texts split into lines, however the input comes; what parsers ask of a line; errors with their place. */
+/* >>lines: text split into lines, in any pieces; queries of parsers about a line; errors with their place. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A format whose reader hands the lines to the test. */
+/* A format with a reader that hands the lines to the test. */
 static hd_status (*on_lines)(hd_lines *lines);
 
 static int always(const uint8_t *bytes, size_t size) { return (void)bytes, (void)size, 100; }
@@ -40,7 +40,7 @@ static void reads_with(hd_status (*how)(hd_lines *lines), const void *text, size
     if (read_by(how, hd_in_memory(text, size), options, &err)) fail_msg("line %d: %s", (int)err.line, err.message);
 }
 
-/* What the lines of a text are, found the plainest way. */
+/* The lines of a text, found by the simplest code. */
 static const char *all;
 static size_t all_size;
 
@@ -104,7 +104,7 @@ static void any_bytes_are_split(void **state) {
     }
 }
 
-/* Lines that are longer than the window's first buffer, and many. */
+/* Many lines, and lines that are longer than the window's first buffer. */
 static void long_lines_are_whole(void **state) {
     const size_t size = 1 << 20;
     char *text = (char *)malloc(size);
@@ -155,7 +155,7 @@ static void a_parser_asks_a_line(void **state) {
     reads_with(asked, text, sizeof text - 1);
 }
 
-/* "2:ab", where the text has so many bytes. */
+/* "2:ab": a text with its number of bytes. */
 static hd_status extended(hd_lines *l) {
     bool whole = true;
     assert_int_equal(hd_lines_next(l), HD_OK);
