@@ -2422,6 +2422,8 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
 typedef struct hd_resize {
     uint64_t address;            /* 0: of no block */
     uint32_t place, turn;
+    uint64_t size;               /* of a block that left the register; so are the next two */
+    uint32_t site, time;         /* site 0: it did not */
 } hd_resize;
 
 /* Begins a reallocation. Call it before realloc, and one of the next two functions after it on the same thread. Until
@@ -19181,6 +19183,17 @@ HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stat
     hd_record_resume();
 }
 
+/* Shows a block to the caller. Under the lock of its shard. */
+static void hd__recorder_visit_block(hd_recorder *rec, const hd__shard *shard, hd_allocation *a,
+                                     void (*each)(void *user, const hd_allocation *live), void *user) {
+    if (rec->shows_blocks) {
+        const hd__shown_block *b = hd__block_row(rec, shard, a);
+        a->time = b ? b->time : 0;
+    }
+    a->context = hd__site_context(rec, a->context);
+    each(user, a);
+}
+
 HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, const hd_allocation *live),
                                     void *user) {
     int cancel;
@@ -19191,13 +19204,12 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
         hd_cursor cursor = { 0, 0 };
         hd_allocation a;
         hd__mutex_lock(&rec->shard[i].lock);
-        while (hd_register_next(rec->shard[i].reg, &cursor, &a)) {
-            if (rec->shows_blocks) {
-                const hd__shown_block *b = hd__block_row(rec, &rec->shard[i], &a);
-                a.time = b ? b->time : 0;
-            }
-            a.context = hd__site_context(rec, a.context);
-            each(user, &a);
+        while (hd_register_next(rec->shard[i].reg, &cursor, &a))
+            hd__recorder_visit_block(rec, &rec->shard[i], &a, each, user);
+        for (uint32_t k = 0; k < rec->shard[i].resize_used; k++) {
+            const hd__shard_resize *r = &rec->shard[i].resizes[k];
+            a = r->block;
+            if (r->block.address && r->replaced) hd__recorder_visit_block(rec, &rec->shard[i], &a, each, user);
         }
         hd__mutex_unlock(&rec->shard[i].lock);
     }
@@ -19208,6 +19220,28 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
 /* ======================================================================== >>recorder.resize
    A block stays in the register during its realloc, so that no snapshot lacks it. If another thread gets its address
    first, the new block replaces it there, and the old block is counted from a place in its shard. */
+
+/* There is no memory for a place: the block leaves the register until its realloc has ended. */
+HD__NOINLINE static void hd__recorder_resize_out(hd_recorder *rec, hd_resize *resize) {
+    hd_allocation old;
+    if (!hd__recorder_remove(rec, resize->address, false, &old)) {
+        resize->address = 0;
+        return;
+    }
+    resize->size = old.size;
+    resize->site = old.context;
+    resize->time = old.time;
+}
+
+/* Its block, with its site's number for its context. */
+static hd_allocation hd__recorder_resize_block(const hd_resize *resize) {
+    hd_allocation a;
+    a.address = resize->address;
+    a.size = resize->size;
+    a.context = resize->site;
+    a.time = resize->time;
+    return a;
+}
 
 /* In a program with one thread the block needs no place: no other thread can get its address. */
 HEAPDUMP_API void hd_record_resize(hd_recorder *rec, const void *address, hd_resize *resize) {
@@ -19230,6 +19264,7 @@ HEAPDUMP_API void hd_record_resize(hd_recorder *rec, const void *address, hd_res
             resize->turn = shard->resize_turn;
         }
         hd__shard_unlock(shard, shown);
+        if (HD__UNLIKELY(resize->address && resize->place == HD_NONE)) hd__recorder_resize_out(rec, resize);
     }
     hd__recorder_leave();
 }
@@ -19284,6 +19319,14 @@ HD__NOINLINE static bool hd__recorder_resized(hd_recorder *rec, const hd_resize 
     return recorded;
 }
 
+/* Inside: the block had left the register. */
+HD__NOINLINE static bool hd__recorder_resized_out(hd_recorder *rec, const hd_resize *resize, hd_allocation *now) {
+    hd_allocation old = hd__recorder_resize_block(resize);
+    hd__site_temporary(rec, NULL, old.context, old.address, old.size);
+    hd__recorder_freed(rec, &old);
+    return now->address && hd__recorder_insert(rec, now, true);
+}
+
 HEAPDUMP_API bool hd_record_resized(hd_recorder *rec, const hd_resize *resize, const void *now, size_t size,
                                     const char *type) {
     hd_allocation allocation;
@@ -19300,7 +19343,8 @@ HEAPDUMP_API bool hd_record_resized(hd_recorder *rec, const hd_resize *resize, c
         allocation.time = rec->clock ? rec->clock(rec->user) : 0;
     }
     hd__thread_own.last = last;  /* until the old one has gone */
-    recorded = hd__recorder_resized(rec, resize, &allocation);
+    recorded = HD__UNLIKELY(resize->site) ? hd__recorder_resized_out(rec, resize, &allocation)
+                                          : hd__recorder_resized(rec, resize, &allocation);
     if (now) hd__thread_own.last = allocation.address;
     if (now) hd__thread_own.last_by = rec->number;
     hd__recorder_leave();
@@ -19310,8 +19354,15 @@ HEAPDUMP_API bool hd_record_resized(hd_recorder *rec, const hd_resize *resize, c
 HEAPDUMP_API void hd_record_not_resized(hd_recorder *rec, const hd_resize *resize) {
     hd__shown_shard *shown;
     hd__shard *shard;
-    if (!rec || !resize || !resize->address || resize->place == HD_NONE) return;
-    hd_record_suspend();         /* not to be passed by where it is counted as ignored */
+    hd_allocation old;
+    if (!rec || !resize || !resize->address || (resize->place == HD_NONE && !resize->site)) return;
+    hd_record_suspend();         /* inside the recorder a call would be ignored */
+    if (resize->site) {
+        old = hd__recorder_resize_block(resize);
+        hd__recorder_insert(rec, &old, false);
+        hd_record_resume();
+        return;
+    }
     shard = hd__shard_lock(rec, resize->address, &shown);
     hd__recorder_resize_end(shard, resize);
     hd__shard_unlock(shard, shown);

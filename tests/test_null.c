@@ -59,7 +59,7 @@ static void no_recorder_records_nothing(void **state) {
     (void)state;
     int block = 0;
     hd_allocation taken = { .address = 8 };
-    hd_resize resize = { 8, 0, 0 };
+    hd_resize resize = { .address = 8 };
     hd_recorder_counters stats, zero;
     hd_profile *profile = NULL;
     hd_error err = { 0 };

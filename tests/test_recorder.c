@@ -406,6 +406,30 @@ static void an_address_is_given_out_again_while_its_block_is_resized(void **stat
     assert_snapshot(NULL, "");
 }
 
+/* The OS gives no memory for a place: the block leaves the register meanwhile. */
+static void a_resize_without_a_place_removes_no_other_block(void **state) {
+    hd_recorder_desc desc = { .shards = 1 };
+    hd_resize resize;
+    (void)state;
+    test_alone = false;
+    create(&desc);
+    hd_record_alloc(rec, at(1), 10, "A");
+    test_map_fail_at = test_map_calls + 1;
+    hd_record_resize(rec, at(1), &resize);
+    assert_int_equal(resize.place, HD_NONE);
+    hd_record_alloc(rec, at(1), 5, "B");           /* another thread's */
+    assert_true(hd_record_resized(rec, &resize, at(2), 20, "A"));
+    assert_snapshot(NULL, " A 20 1\n B 5 1\n");
+    test_map_fail_at = test_map_calls + 1;
+    hd_record_resize(rec, at(2), &resize);
+    hd_record_not_resized(rec, &resize);
+    assert_snapshot(NULL, " A 20 1\n B 5 1\n");
+    assert_stats((hd_recorder_counters){ .live_bytes = 25, .live_blocks = 2, .peak_bytes = 25, .total_bytes = 35,
+                                      .total_blocks = 3 });
+    assert_true(hd_record_free(rec, at(1)) && hd_record_free(rec, at(2)));
+    assert_snapshot(NULL, "");
+}
+
 static void callbacks_get_what_they_should_and_may_use_the_recorder(void **state) {
     callbacks c = { 0, 0, UINT32_MAX - 1, 0, { 0, 0, 0, 0 } };
     hd_recorder_desc desc = {
@@ -763,6 +787,20 @@ static void a_visit_sees_each_live_block_once(void **state) {
     assert_int_equal(sum[2], expected);
     assert_true(hd_record_take(rec, blocks + 1, &found)); /* no shard is left locked */
     hd_record_drop(rec, &found);
+}
+
+static void a_visit_sees_blocks_whose_address_was_given_out_again(void **state) {
+    uint64_t sum[3] = { 0, 0, 0 };
+    hd_resize resize;
+    (void)state;
+    test_alone = false;
+    create(NULL);
+    hd_record_alloc(rec, at(1), 10, "A");
+    hd_record_resize(rec, at(1), &resize);
+    hd_record_alloc(rec, at(1), 5, "B");           /* another thread's, during the realloc */
+    hd_recorder_visit(rec, add_visited, sum);
+    assert_true(sum[0] == 2 && sum[1] == 15);
+    hd_record_not_resized(rec, &resize);
 }
 
 static void a_snapshot_stays_within_its_limits(void **state) {
@@ -1321,6 +1359,8 @@ int main(void) {
         TEST(a_cut_stack_is_named_so),
         TEST(a_snapshot_without_memory_fails_whole),
         TEST(a_visit_sees_each_live_block_once),
+        TEST(a_visit_sees_blocks_whose_address_was_given_out_again),
+        TEST(a_resize_without_a_place_removes_no_other_block),
         TEST(a_snapshot_stays_within_its_limits),
         TEST(a_snapshot_stops_when_progress_says_so),
         TEST(contexts_made_during_a_snapshot_do_not_disturb_it),
