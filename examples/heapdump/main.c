@@ -112,8 +112,8 @@ static const command rows[] = {
       "roots of the engine, as in DevTools.\n"
       "--class shows why all objects of a class are alive: a tree of their shortest paths, merged by field and "
       "class. Each line has the bytes and number of the objects at the ends of its paths.\n"
-      "A linked list is one step, \"list of 300 Node (next)\": with --id its elements up to the object, with --class "
-      "all of them. A tree is one step too, \"tree of Node\".\n"
+      "A linked list is one step, \"list of 300 Node (next)\", with the number of all its elements. A tree is one "
+      "step too, \"tree of Node\".\n"
       "On a terminal, paths show variables, properties and classes, and fold objects of the V8 engine. --wide, --all "
       "and pipes show every object.",
       .options = "id paths class subclasses all wide bytes json csv" FILES,

@@ -9,7 +9,8 @@ typedef struct objects {
     const char *file;
     hd_dump *dump;
     const hd_graph *graph;
-    hd_dominators *dominators;   /* NULL: not computed */
+    hd_dominators *dominators;   /* NULL where nobody asked */
+    struct list_lengths *lengths; /* answers about lists that several paths share; NULL: none */
     int id_columns;              /* columns of the longest id, at least 10 */
 } objects;
 

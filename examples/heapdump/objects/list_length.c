@@ -1,45 +1,48 @@
-/* How long a list is whose elements hold each other as one of them does the next; and what is a tree instead. */
+/* Whether objects of one class are a list or a tree. Elements are a list if one field leads through nine in ten of
+   them. Otherwise objects that hang beside the row of that field decide. Values of elements hang there, and do not go
+   on by the same field. In a tree, as many nodes hang beside a node of the row as are behind it, and they go on. */
 
-#include "list_length.h"
-
-/* What is known of an object in this round; of earlier rounds, nothing is. */
-typedef struct list_mark {
-    uint32_t round, next;        /* next: its first reference that was not followed yet */
-    uint8_t seen;                /* a bit for each place in the pattern */
-} list_mark;
-
-struct list_lengths {
-    const objects *o;
-    const list_pattern *p;
-    list_mark *mark;             /* by object */
-    uint32_t round;
-    uint64_t work, most;         /* references looked at in all rounds, and how many these may be */
-    uint32_t *wait;              /* objects to look at, each with its place in the pattern behind it */
-    uint32_t waiting, room;
-};
+#include "list_shape.h"
+#include "runs.h"
 
 list_lengths *list_lengths_open(const objects *o) {
-    enum { TIMES = 16, LEAST = 1 << 20 };
-    hd_graph_summary sum = hd_graph_summarize(o->graph);
+    size_t n = (size_t)hd_graph_object_count(o->graph) + 1;
     list_lengths *l = needed(calloc(1, sizeof *l));
-    l->o = o;
-    l->mark = needed(calloc((size_t)hd_graph_object_count(o->graph) + 1, sizeof *l->mark));
-    l->most = TIMES * sum.references + LEAST;
+    l->o = o, l->group_count = 1;
+    l->groups = needed(calloc(1, sizeof *l->groups));
+    l->mark = needed(calloc(n, sizeof *l->mark));
+    l->place = needed(calloc(n, sizeof *l->place));
+    l->owner = needed(calloc(n, sizeof *l->owner));
     return l;
 }
 
 void list_lengths_free(list_lengths *l) {
     if (!l) return;
-    free(l->mark), free(l->wait), free(l);
+    free(l->mark), free(l->place), free(l->owner), free(l->groups), free(l->near), free(l->stack);
+    free(l->row.object), free(l->other.object), free(l);
 }
 
-static list_mark *mark_of(list_lengths *l, uint32_t object) {
-    list_mark *m = &l->mark[object];
-    if (m->round != l->round) *m = (list_mark){ .round = l->round };
-    return m;
+bool are_alike(const objects *o, uint32_t a, uint32_t b) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    return hd_graph_object(o->graph, a).class_index == hd_graph_object(o->graph, b).class_index &&
+           (!v8 || !hd_str_equal(hd_v8_type(v8, a), hd_cstr("closure")) ||
+            hd_str_equal(name_of(o, a), name_of(o, b)));
 }
 
-static bool is_strong(hd_object x, uint32_t r) { return !x.kinds || x.kinds[r] == HD_REFERENCE_STRONG; }
+bool are_in_one_list(const list_lengths *l, uint32_t a, uint32_t b) {
+    return l->place[a].group && l->place[a].group == l->place[b].group;
+}
+
+list_pattern pattern_between(const ways *w, uint32_t element, uint32_t next) {
+    list_pattern p = { NULL, 0 };
+    for (uint32_t at = next; at != element; at = w->held_by[at]) p.count++;
+    p.part = needed(malloc(p.count * sizeof *p.part));
+    for (uint32_t k = p.count; k--; next = w->held_by[next])
+        p.part[k] = (list_part){ w->held_by[next], w->by[next], next };
+    return p;
+}
+
+/* Rows by the pattern. -------------------------------------------------------------------------- */
 
 /* Whether a reference has the name that leads to the next part; elements of arrays have any index. */
 static bool leads_on(list_lengths *l, const list_part *like, uint32_t object, uint32_t r) {
@@ -52,7 +55,7 @@ static uint32_t next_by(list_lengths *l, const list_part *like, uint32_t object)
     bool element = label_of(l->o, like->holder, like->reference).known == ELEMENT;
     hd_object x = hd_graph_object(l->o->graph, object);
     list_mark *m = mark_of(l, object);
-    for (uint32_t r = m->next; r < x.reference_count; r++, l->work++) {
+    for (uint32_t r = m->next; r < x.reference_count; r++) {
         uint32_t to = x.references[r];
         m->next = r + 1;
         if (mark_of(l, to)->seen || !is_strong(x, r) || !are_alike(l->o, to, like->target)) continue;
@@ -64,98 +67,36 @@ static uint32_t next_by(list_lengths *l, const list_part *like, uint32_t object)
     return HD_NONE;
 }
 
-static void wait_for(list_lengths *l, uint32_t object, uint32_t place) {
-    if (l->waiting + 2 > l->room) l->wait = needed(realloc(l->wait, (l->room = 2 * l->room + 16) * sizeof *l->wait));
-    l->wait[l->waiting++] = object, l->wait[l->waiting++] = place;
-}
-
-/* Counts the objects of the head's class in the list. *elements: those that begin a period; l->wait gets them. */
-static uint32_t count_along(list_lengths *l, uint32_t head, uint32_t *elements) {
-    uint32_t n = 0, at = head;
-    *elements = 0;
-    while (at != HD_NONE) {
+/* Puts the objects of the head's class into the row, up to one whose list by this pattern is known. Returns that
+   one. */
+static uint32_t follow_pattern(list_lengths *l, uint64_t key) {
+    l->row.count = 0, l->round++;
+    for (uint32_t at = l->head; at != HD_NONE;) {
+        uint32_t group = l->place[at].group;
+        if (group && l->groups[group].key == key) return at;
         for (uint32_t k = 0; k < l->p->count && at != HD_NONE; k++) {
-            if (!k || are_alike(l->o, at, head)) mark_of(l, at)->seen = 1, n++;
-            if (!k) wait_for(l, at, 0), ++*elements;
+            if (!k || are_alike(l->o, at, l->head)) mark_of(l, at)->seen = 1, row_push(&l->row, at);
             at = next_by(l, &l->p->part[k], at);
         }
     }
-    return n;
-}
-
-/* Counts the elements again, by any index of the arrays between them. HD_NONE: that finds more than `elements`, and
-   one element leads to two others, so it is a tree. In a skip list all levels lead to the same elements. */
-static uint32_t count_by_any_index(list_lengths *l, uint32_t head, uint32_t elements) {
-    enum { PLACES = 7 };         /* parts of a pattern that are told apart */
-    uint32_t n = 1;
-    bool branches = false;
-    l->round++, l->waiting = 0;
-    mark_of(l, head)->seen = 1;
-    wait_for(l, head, 0), wait_for(l, head, 0);
-    while (l->waiting && !(branches && n > elements)) {
-        uint32_t place = l->wait[--l->waiting], object = l->wait[--l->waiting];
-        uint32_t element = (l->waiting -= 2, l->wait[l->waiting]);
-        const list_part *like = &l->p->part[place];
-        hd_object x = hd_graph_object(l->o->graph, object);
-        place = place + 1 == l->p->count ? 0 : place + 1;
-        for (uint32_t r = 0; r < x.reference_count; r++, l->work++) {
-            uint32_t to = x.references[r];
-            uint8_t bit = (uint8_t)(1u << (place < PLACES ? place : PLACES));
-            if ((mark_of(l, to)->seen & bit) || !is_strong(x, r) || !are_alike(l->o, to, like->target)) continue;
-            if (!leads_on(l, like, object, r)) continue;
-            mark_of(l, to)->seen |= bit;
-            if (!place) n++, branches |= ++mark_of(l, element)->next > 1;
-            wait_for(l, place ? element : to, 0), wait_for(l, to, place);
-        }
-    }
-    return n > elements && branches ? HD_NONE : n;
-}
-
-/* An object with many references is no element: it would be looked at again and again. */
-static bool refers_to(const objects *o, uint32_t object, uint32_t to) {
-    enum { MOST_REFERENCES = 256 };
-    return hd_graph_object(o->graph, object).reference_count <= MOST_REFERENCES &&
-           reference_between(o, object, to) != HD_NONE;
-}
-
-/* References without names: all objects of the kind that these lead to. An element has the next and the one before,
-   and may know the first; others make a tree. */
-static uint32_t count_unnamed(list_lengths *l, uint32_t head) {
-    uint32_t n = 0;
-    mark_of(l, head)->seen = 1;
-    wait_for(l, head, 0);
-    while (l->waiting) {
-        uint32_t at = l->wait[l->waiting -= 2], beside = HD_NONE, few = 0;
-        hd_object x = hd_graph_object(l->o->graph, at);
-        n++;
-        for (uint32_t r = 0; r < x.reference_count && few <= 2; r++, l->work++) {
-            uint32_t to = x.references[r];
-            if (to == at || to == head || to == beside || !is_strong(x, r) || !are_alike(l->o, to, head)) continue;
-            if (++few == 2 && !(refers_to(l->o, beside, at) && refers_to(l->o, to, at))) few = 3;
-            beside = to;
-            if (mark_of(l, to)->seen) continue;
-            mark_of(l, to)->seen = 1;
-            wait_for(l, to, 0);
-        }
-        if (few > 2) return HD_NONE;
-    }
-    return n;
+    return HD_NONE;
 }
 
 /* The reference by a name to an object of the class, or to a certain object; HD_NONE: there is none. */
-static uint32_t reference_by(list_lengths *l, uint32_t object, hd_str name, uint32_t like, uint32_t to) {
+static uint32_t reference_by(list_lengths *l, uint32_t object, hd_str name, uint32_t to) {
     hd_object x = hd_graph_object(l->o->graph, object);
-    for (uint32_t r = 0; r < x.reference_count; r++, l->work++)
-        if (is_strong(x, r) && are_alike(l->o, x.references[r], like) && (to == HD_NONE || x.references[r] == to) &&
-            hd_str_equal(label_of(l->o, object, r).name, name))
+    for (uint32_t r = 0; r < x.reference_count; r++)
+        if (is_strong(x, r) && (to == HD_NONE || x.references[r] == to) &&
+            are_alike(l->o, x.references[r], l->head) && hd_str_equal(label_of(l->o, object, r).name, name))
             return r;
     return HD_NONE;
 }
 
-/* The name by which an element refers back to the one before it; of length 0: none does. */
-static hd_str name_back(list_lengths *l, uint32_t element, uint32_t before, hd_str forward) {
+/* The name by which the second element refers back to the first one; of length 0: it does not. */
+static hd_str name_back(list_lengths *l, hd_str forward) {
+    uint32_t before = l->row.object[0], element = l->row.count > 1 ? l->row.object[1] : before;
     hd_object x = hd_graph_object(l->o->graph, element);
-    for (uint32_t r = 0; r < x.reference_count; r++, l->work++) {
+    for (uint32_t r = 0; r < x.reference_count && element != before; r++) {
         step_label label;
         if (x.references[r] != before || !is_strong(x, r)) continue;
         label = label_of(l->o, element, r);
@@ -164,76 +105,244 @@ static hd_str name_back(list_lengths *l, uint32_t element, uint32_t before, hd_s
     return hd_cstr("");
 }
 
-/* A path may enter a list that goes both ways in its middle: the elements before that one. */
-static uint32_t count_back(list_lengths *l, uint32_t head) {
-    const list_part *like = &l->p->part[0];
-    hd_str forward = label_of(l->o, like->holder, like->reference).name, back;
-    uint32_t n = 0, at = head, r = reference_by(l, head, forward, head, HD_NONE);
-    if (r == HD_NONE) return 0;
-    back = name_back(l, hd_graph_object(l->o->graph, head).references[r], head, forward);
-    while (back.len && (r = reference_by(l, at, back, head, HD_NONE)) != HD_NONE) {
+/* A path may enter a list that goes both ways in its middle. Adds the elements before that one. False: the list goes
+   one way. */
+static bool follow_back(list_lengths *l, hd_str forward) {
+    uint32_t at = l->row.object[0], r;
+    hd_str back = name_back(l, forward);
+    while (back.len && (r = reference_by(l, at, back, HD_NONE)) != HD_NONE) {
         uint32_t before = hd_graph_object(l->o->graph, at).references[r];
-        if (mark_of(l, before)->seen || reference_by(l, before, forward, head, at) == HD_NONE) break;
-        mark_of(l, before)->seen = 1, n++;
+        if (mark_of(l, before)->seen || reference_by(l, before, forward, at) == HD_NONE) break;
+        mark_of(l, before)->seen = 1, row_push(&l->row, before);
         at = before;
+    }
+    return back.len != 0;
+}
+
+/* Other rows. ----------------------------------------------------------------------------------- */
+
+enum { BY_KEY, FIRST, LAST, MOST_KEYS = 8 };
+
+/* The next element by a key, or the first or last one that an element holds, without the one before it and those that
+   most elements hold. HD_NONE: none. */
+static uint32_t next_in_row(list_lengths *l, int how, uint64_t key, uint32_t before, uint32_t most_holders) {
+    uint32_t found = HD_NONE, known_to_all = HD_NONE;
+    for (uint32_t i = 0; i < l->near_count; i++) {
+        uint32_t to = l->near[i].object;
+        if (how == BY_KEY && (l->near[i].key != key || mark_of(l, to)->seen)) continue;
+        if (how != BY_KEY && to == before) continue;
+        if (how != BY_KEY && l->owner[to] > most_holders) known_to_all = to;
+        else if (how != LAST && found != HD_NONE) continue;
+        else found = to;
+    }
+    if (found == HD_NONE) found = known_to_all;
+    return found != HD_NONE && mark_of(l, found)->seen ? HD_NONE : found;
+}
+
+static void follow_from(list_lengths *l, uint32_t at, uint32_t before, int how, uint64_t key, uint32_t most) {
+    while (at != HD_NONE) {
+        uint32_t next;
+        mark_of(l, at)->seen = 1, row_push(&l->other, at);
+        find_near(l, at);
+        next = next_in_row(l, how, key, before, most);
+        before = at, at = next;
+    }
+}
+
+/* Whether an element holds another one. */
+static bool holds(list_lengths *l, uint32_t element, uint32_t other) {
+    return reference_between(l->o, element, other) != HD_NONE;
+}
+
+/* Takes the other row if it is longer. */
+static bool take_longer(list_lengths *l) {
+    object_row t = l->row;
+    if (l->other.count <= l->row.count) return false;
+    l->row = l->other, l->other = t;
+    return true;
+}
+
+/* The fields of an element that lead to others. */
+static uint32_t fields_of(list_lengths *l, uint32_t element, hd_str names[MOST_KEYS]) {
+    hd_object x = hd_graph_object(l->o->graph, element);
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < x.reference_count && n < MOST_KEYS; r++) {
+        hd_str name;
+        uint32_t i = 0;
+        if (x.references[r] == element || !is_strong(x, r) || !are_alike(l->o, x.references[r], l->head)) continue;
+        name = label_of(l->o, element, r).name;
+        while (i < n && !hd_str_equal(names[i], name)) i++;
+        if (i == n) names[n++] = name;
     }
     return n;
 }
 
-/* Whether it is a tree: half of the elements in l->wait hold, by another name, an object outside the list that has a
-   next object of its own. */
-static bool has_branches(list_lengths *l, uint32_t head, uint32_t elements) {
-    const list_part *like = &l->p->part[0];
-    hd_str forward = label_of(l->o, like->holder, like->reference).name;
-    uint32_t n = 0;
-    while (l->waiting) {
-        uint32_t at = l->wait[l->waiting -= 2];
-        hd_object x = hd_graph_object(l->o->graph, at);
-        for (uint32_t r = 0; r < x.reference_count; r++, l->work++) {
-            uint32_t to = x.references[r];
-            if (mark_of(l, to)->seen || !is_strong(x, r) || !are_alike(l->o, to, head)) continue;
-            if (label_of(l->o, at, r).known < PROPERTY) continue;
-            mark_of(l, to)->seen = 1;
-            if (reference_by(l, to, forward, head, HD_NONE) == HD_NONE) continue;
-            n++;
-            break;
+/* Rows by other fields than the pattern's, from the head or from the second element. A head of the class of its list
+   is no element. Returns the field of the longest row, if that is longer. */
+static hd_str try_fields(list_lengths *l, hd_str forward, bool *two_way) {
+    hd_str names[MOST_KEYS], best = hd_cstr("");
+    const uint32_t from[2] = { l->head, l->p->part[0].target };
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t n = fields_of(l, from[k], names);
+        for (uint32_t i = 0; i < n; i++) {
+            if (hd_str_equal(names[i], forward)) continue;
+            l->round++, l->other.count = 0;
+            follow_from(l, from[k], HD_NONE, BY_KEY, label_key(1, names[i]), 0);
+            if (!take_longer(l)) continue;
+            best = names[i];
+            *two_way = follow_back(l, best);
         }
     }
-    return n > 1 && 2 * (uint64_t)n >= elements;
+    return best;
 }
 
-bool are_alike(const objects *o, uint32_t a, uint32_t b) {
-    const hd_v8 *v8 = hd_dump_v8(o->dump);
-    return hd_graph_object(o->graph, a).class_index == hd_graph_object(o->graph, b).class_index &&
-           (!v8 || !hd_str_equal(hd_v8_type(v8, a), hd_cstr("closure")) ||
-            hd_str_equal(name_of(o, a), name_of(o, b)));
+/* Counts the references to each element behind the head. Returns how many most elements hold, at most. */
+static uint32_t count_holders(list_lengths *l) {
+    l->other.count = 0, l->round++;
+    row_push(&l->other, l->head);
+    mark_of(l, l->head)->seen = 1, l->owner[l->head] = 0;
+    for (uint32_t i = 0; i < l->other.count; i++) {
+        find_near(l, l->other.object[i]);
+        for (uint32_t k = 0; k < l->near_count; k++) {
+            uint32_t to = l->near[k].object;
+            if (!mark_of(l, to)->seen) {
+                mark_of(l, to)->seen = 1, l->owner[to] = 0;
+                row_push(&l->other, to);
+            }
+            l->owner[to]++;
+        }
+    }
+    return l->other.count / 2 > 2 ? l->other.count / 2 : 2;
 }
 
-uint32_t list_length(list_lengths *l, const list_pattern *p, uint32_t head, uint32_t least) {
-    const objects *o = l->o;
-    const hd_v8 *v8 = hd_dump_v8(o->dump);
-    bool nodes = v8 && hd_str_equal(hd_v8_type(v8, head), hd_cstr("native")), arrays = false, unnamed = false;
-    uint32_t n, elements;
-    for (uint32_t k = 0; k < p->count; k++) {
+/* Rows by the place of a reference, where names are missing. A list that goes both ways also has elements before the
+   head. */
+static void try_places(list_lengths *l) {
+    uint32_t most = count_holders(l);
+    for (int how = FIRST; how <= LAST; how++) {
+        uint32_t second, before = HD_NONE;
+        l->round++, l->other.count = 0;
+        follow_from(l, l->head, HD_NONE, how, 0, most);
+        second = l->other.object[l->other.count > 1];
+        find_near(l, l->head);
+        for (uint32_t i = 0; i < l->near_count && l->gap == 1 && holds(l, second, l->head); i++)
+            if (!mark_of(l, l->near[i].object)->seen && holds(l, l->near[i].object, l->head))
+                before = l->near[i].object;
+        follow_from(l, before, l->head, how, 0, most);
+        take_longer(l);
+    }
+}
+
+/* Answers. -------------------------------------------------------------------------------------- */
+
+static uint32_t class_of_head(const list_lengths *l) { return hd_graph_object(l->o->graph, l->head).class_index; }
+
+static uint64_t key_of_pattern(const list_lengths *l) {
+    uint64_t key = 1;
+    for (uint32_t k = 0; k < l->p->count; k++)
+        key = run_key(label_key(key, label_of(l->o, l->p->part[k].holder, l->p->part[k].reference).name),
+                      hd_graph_object(l->o->graph, l->p->part[k].target).class_index);
+    return key;
+}
+
+static uint32_t new_group(list_lengths *l, list_group one) {
+    if (!(l->group_count & (l->group_count - 1)))
+        l->groups = needed(realloc(l->groups, 2 * (size_t)l->group_count * sizeof *l->groups));
+    l->groups[l->group_count] = one;
+    return l->group_count++;
+}
+
+static list_answer answer_in(const list_lengths *l, uint32_t object) {
+    const list_group *g = &l->groups[l->place[object].group];
+    return (list_answer){ g->tree ? HD_NONE : g->whole ? g->total : l->place[object].left, g->by };
+}
+
+/* A row that goes on with a known list. */
+static void join_known(list_lengths *l, uint32_t first) {
+    list_place at = l->place[first];
+    for (uint32_t i = l->row.count; i--;) l->place[l->row.object[i]] = (list_place){ at.group, ++at.left };
+    if (l->groups[at.group].whole) l->groups[at.group].total += l->row.count;
+}
+
+/* Whether all elements are a tree. Without names, or in arrays, each element beside the row makes one. Lists hang
+   evenly from a list of lists: neither half of the row has three quarters of them, and they do not branch. A short
+   row does not show this. */
+static bool is_tree(list_lengths *l, const list_shape *s, uint64_t key) {
+    enum { SHORT = 10 };
+    uint64_t row = l->row.count, beside = s->elements - row;
+    if (10 * row >= 9 * (uint64_t)s->elements) return false;
+    if (!key) return true;
+    if (4 * (uint64_t)s->nodes < row) return false;
+    return row < SHORT || 2 * (uint64_t)s->forks + 1 >= row || 2 * (uint64_t)s->shared > row ||
+           4 * (uint64_t)s->branches >= row || 4 * (uint64_t)s->late <= beside || 4 * (uint64_t)s->late >= 3 * beside;
+}
+
+/* Of an element that is part of no answer yet. */
+static void judge(list_lengths *l, uint64_t pattern_key) {
+    const list_part *first = &l->p->part[0];
+    hd_str forward = label_of(l->o, first->holder, first->reference).name;
+    list_group g = { .key = pattern_key, .by = hd_cstr("") };
+    bool any = l->unnamed || l->arrays, two_way = false;
+    uint64_t key = 1;
+    list_shape s;
+    uint32_t group;
+    for (uint32_t k = 0; k < l->p->count; k++) {
+        key = label_key(key, label_of(l->o, l->p->part[k].holder, l->p->part[k].reference).name);
+        if (are_alike(l->o, l->p->part[k].target, l->head)) break;
+    }
+    if (l->p->count == 1 && !any) {
+        two_way = follow_back(l, forward);
+        g.by = try_fields(l, forward, &two_way);
+        if (g.by.len) key = label_key(1, g.by), g.key = run_key(key, class_of_head(l));
+    } else if (any) {
+        try_places(l);
+    }
+    s = shape_of(l, any ? 0 : key);
+    g.tree = is_tree(l, &s, any ? 0 : key);
+    g.total = g.tree ? s.elements : l->row.count;
+    g.whole = two_way || holds(l, l->row.object[l->row.count - 1], l->head) ||
+              (any && l->row.count > 1 && l->gap == 1 && holds(l, l->row.object[1], l->row.object[0]));
+    if (g.tree) g.by = hd_cstr("");
+    group = new_group(l, g);
+    if (g.tree) put_in_tree(l, group);
+    for (uint32_t i = 0; i < l->row.count && !g.tree; i++)
+        l->place[l->row.object[i]] = (list_place){ group, l->row.count - i };
+}
+
+/* What kind of references the pattern has. *nodes: they lead from node to node of a page. False: one is not known. */
+static bool read_pattern(list_lengths *l, bool *nodes) {
+    uint32_t since = 0;
+    l->unnamed = l->arrays = false, l->gap = 1;
+    *nodes = hd_dump_v8(l->o->dump) && hd_str_equal(hd_v8_type(hd_dump_v8(l->o->dump), l->head), hd_cstr("native"));
+    for (uint32_t k = 0; k < l->p->count; k++) {
         known how;
-        if (p->part[k].reference == HD_NONE) return least;
-        how = label_of(o, p->part[k].holder, p->part[k].reference).known;
-        nodes &= how == ELEMENT, arrays |= how == ELEMENT, unnamed |= how == UNNAMED;
+        if (l->p->part[k].reference == HD_NONE) return false;
+        how = label_of(l->o, l->p->part[k].holder, l->p->part[k].reference).known;
+        l->arrays |= how == ELEMENT, l->unnamed |= how == UNNAMED, *nodes &= how == ELEMENT;
+        if (++since > l->gap) l->gap = since;
+        if (are_alike(l->o, l->p->part[k].target, l->head)) since = 0;
     }
-    if (nodes) return HD_NONE;
-    if (l->work > l->most) return least;
-    l->p = p, l->round++, l->waiting = 0;
-    if (p->count == 1 && unnamed) n = count_unnamed(l, head);
-    else {
-        n = count_along(l, head, &elements);
-        if (p->count == 1 && !arrays) {
-            n += count_back(l, head);
-            if (has_branches(l, head, elements)) n = HD_NONE;
-        }
-        else if (arrays || unnamed) {
-            elements = count_by_any_index(l, head, elements);
-            if (n < elements) n = elements;
-        }
+    return true;
+}
+
+list_answer list_length(list_lengths *l, const list_pattern *p, uint32_t head, uint32_t least) {
+    list_answer got = { least, hd_cstr("") };
+    list_place at = l->place[head], next = l->place[p->part[p->count - 1].target];
+    uint64_t key;
+    uint32_t join;
+    bool nodes;
+    l->p = p, l->head = head;
+    if (!read_pattern(l, &nodes)) return got;
+    if (nodes) return (list_answer){ HD_NONE, hd_cstr("") };
+    key = key_of_pattern(l);
+    if (!at.group && next.group && l->groups[next.group].tree) l->place[head] = at = next;
+    if (!at.group ||
+        !(l->groups[at.group].tree || l->groups[at.group].key == key || next.group == at.group)) {
+        join = follow_pattern(l, key);
+        if (join != HD_NONE) join_known(l, join);
+        else judge(l, key);
     }
-    return n < least ? least : n;
+    got = answer_in(l, head);
+    if (got.elements && got.elements < least) got.elements = least;
+    return got;
 }

@@ -177,45 +177,90 @@ static void find_periods(drafts *d) {
     free(keys);
 }
 
-/* Number of steps in the list that begins here, up to the last object of its class, and the number of elements; 0: no
-   list. Two elements suffice where a longer list is known. */
-static uint32_t run_from(const drafts *d, uint32_t first, uint32_t *period, uint32_t *elements) {
-    enum { MOST_PARTS = 6 };
-    uint32_t at, last = first;
-    *period = d->period[first], *elements = 0;
-    for (uint32_t p = 1; !*period && p <= MOST_PARTS && first + p < d->count; p++)
-        if (d->list[first + p].head == d->list[first].object && draft_alike(d, first + p, first, true)) *period = p;
-    if (!*period) return 0;
-    for (at = first + *period; at < d->count && draft_alike(d, at, at - *period, at == first + *period);) at++;
-    for (uint32_t i = first; i < at; i++)
-        if (are_alike(d->o, d->list[i].object, d->list[first].object)) last = i, ++*elements;
-    return last - first + 1;
-}
+/* A run of one list or tree. */
+typedef struct run {
+    uint32_t count;              /* steps; 0: none */
+    uint32_t period, elements;   /* elements: of the whole list; HD_NONE: a tree */
+    bool known;                  /* elements on other paths count, too */
+    hd_str by;                   /* the field that orders the elements, if it is not that of the path; or empty */
+} run;
 
-/* Whether a run is a branch of a tree. Its elements may be many more than those on the path; together they form no
-   list. */
-static bool is_branch(drafts *d, uint32_t first, uint32_t period) {
-    uint32_t from = d->list[first].link, count = d->list[first + period].link - from;
-    list_pattern p;
-    bool named = true;
-    uint32_t n;
-    for (uint32_t i = 1; i <= period; i++) named &= d->list[first + i].label.known > ELEMENT;
-    if (named && count > 1) return false;
-    p = (list_pattern){ needed(malloc(count * sizeof *p.part)), count };
+/* What the run from here on is. Behind the key of an ephemeron it is as long as it is known to be. */
+static void judge_run(drafts *d, uint32_t first, run *r) {
+    uint32_t from = d->list[first].link, count = d->list[first + r->period].link - from;
+    list_pattern p = { needed(malloc(count * sizeof *p.part)), count };
+    list_answer got;
     for (uint32_t i = 0; i < count; i++) {
         const chain_link *link = &d->links[from + 1 + i];
-        bool named_so = !(link->flags & (LINK_ANY_FIELD | LINK_NO_FIELD));
-        p.part[i] = (list_part){ link->holder, named_so ? link->reference : HD_NONE, link->object };
+        p.part[i] = (list_part){ link->holder, link->reference, link->object };
+        r->known |= link->reference == HD_NONE;
     }
-    if (!d->lengths) d->lengths = list_lengths_open(d->o);
-    n = list_length(d->lengths, &p, d->list[first].object, 1);
+    r->known = !r->known;
+    if (!d->lengths) d->lengths = d->o->lengths ? d->o->lengths : list_lengths_open(d->o);
+    got = list_length(d->lengths, &p, d->list[first].object, 1);
+    r->elements = got.elements, r->by = got.by;
     free(p.part);
-    return n == HD_NONE;
 }
 
-/* "list of 300 Object (someMethod › originalThing)": these fields lead from one element to the next. "tree of <li>"
-   has no number, because the path follows one of its branches. */
-static char *list_text(const objects *o, const draft *d, uint32_t elements, uint32_t period, size_t most) {
+/* The step with the next element of the list or tree, at most `period` steps on; 0: none. */
+static uint32_t next_member(const drafts *d, uint32_t first, uint32_t at, uint32_t period) {
+    for (uint32_t i = at + 1; i <= at + period && i < d->count; i++)
+        if (are_alike(d->o, d->list[i].object, d->list[first].object) &&
+            are_in_one_list(d->lengths, d->list[i].object, d->list[first].object))
+            return i;
+    return 0;
+}
+
+/* Whether three steps are of one class, with the same classes between them, by any fields. Plain objects are often
+   in each other; their fields have to repeat. */
+static bool repeats_classes(const drafts *d, uint32_t first, uint32_t period) {
+    hd_object head = hd_graph_object(d->o->graph, d->list[first].object);
+    uint32_t equal = 0;
+    if (first + 2 * period >= d->count || d->list[first].head != HD_NONE) return false;
+    for (uint32_t i = first; i <= first + period; i++) {
+        if (!are_alike(d->o, d->list[i].object, d->list[i + period].object)) return false;
+        if (is_synthetic(d->o, d->list[i].object)) return false;
+    }
+    if (!hd_str_equal(hd_graph_class(d->o->graph, head.class_index).name, hd_cstr("Object"))) return true;
+    for (uint32_t i = first + 1; i + period < d->count && draft_alike(d, i, first, true); i += period)
+        equal += draft_alike(d, i + period, first + 1, false);
+    return equal > 1;
+}
+
+/* The list or tree that begins here. Two elements are enough where a longer list is known. */
+static run run_from(drafts *d, uint32_t first, uint32_t *no_mixed) {
+    enum { MOST_PARTS = 6 };
+    run r = { 0, d->period[first], 0, false, hd_cstr("") };
+    uint32_t at, last = first, counted = 0, next;
+    bool mixed = false;
+    for (uint32_t p = 1; !r.period && p <= MOST_PARTS && first + p < d->count; p++)
+        if (d->list[first + p].head == d->list[first].object && draft_alike(d, first + p, first, true)) r.period = p;
+    for (uint32_t p = 1; !r.period && first >= *no_mixed && p <= MOST_PARTS; p++)
+        if (repeats_classes(d, first, p)) r.period = p, mixed = true;
+    if (!r.period) return r;
+    judge_run(d, first, &r);
+    for (at = first + r.period; !mixed && at < d->count;) {
+        if (!draft_alike(d, at, at - r.period, at == first + r.period)) break;
+        at++;
+    }
+    for (uint32_t i = first; !mixed && i < at; i++)
+        if (are_alike(d->o, d->list[i].object, d->list[first].object)) last = i, counted++;
+    while (r.known && (next = next_member(d, first, last, r.period)) != 0) last = next, counted++;
+    if (mixed && (!r.known || last < first + 2 * r.period)) {
+        for (*no_mixed = first + 1; *no_mixed < d->count && draft_alike(d, *no_mixed, first, true);) ++*no_mixed;
+        return r;
+    }
+    for (uint32_t i = first; i <= last && !r.known; i++)
+        if (d->list[i].head == d->list[first].object && d->list[i].elements > counted) counted = d->list[i].elements;
+    if (!r.known || r.elements < counted) r.elements = counted;
+    r.count = last - first + 1;
+    return r;
+}
+
+/* "list of 300 Object (someMethod › originalThing)": these fields lead from an element to the next. "tree of <li>"
+   has no number: the path goes along one of its branches. */
+static char *list_text(const objects *o, const draft *d, const run *r, size_t most) {
+    uint32_t elements = r->elements, period = r->by.len ? 1 : r->period;
     char *class_name = object_text(o, d->object, most), *text;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
@@ -224,7 +269,7 @@ static char *list_text(const objects *o, const draft *d, uint32_t elements, uint
     else display(f, "list of %u %s", elements, class_name);
     for (uint32_t i = 1; i <= period; i++) named |= d[i].label.name.len && (period > 1 || d[i].label.known > ELEMENT);
     for (uint32_t i = 1; !tree && named && i <= period; i++) {
-        char *name = cut(d[i].label.name, most, "");
+        char *name = cut(r->by.len ? r->by : d[i].label.name, most, "");
         display(f, "%s%s%s", i > 1 ? CALLS : " (", name, i == period ? ")" : "");
         free(name);
     }
@@ -256,31 +301,24 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
     steps s = { needed(malloc(((size_t)count + 1) * sizeof *s.list)), 0,
                 count && links[0].holder == HD_NONE };
     drafts all = { .o = o, .links = links, .list = d, .count = fold(o, links, count, d) };
-    uint32_t n = all.count, period, run;
+    uint32_t n = all.count, no_mixed = 0;
     find_periods(&all);
-    for (uint32_t i = 0; i < n; i += run) {
+    for (uint32_t i = 0, next; i < n; i = next) {
         step *to = &s.list[s.count++];
-        bool is_known = false;
+        run r = run_from(&all, i, &no_mixed);
         char *what;
-        *to = (step){ .object = d[i].object, .known = worth_of(&d[i].label) };
-        run = run_from(&all, i, &period, &to->elements);
-        if (!run) run = 1;
-        to->last = d[i + run - 1].object;
-        for (uint32_t k = 0; k < run; k++) {
-            to->folded += d[i + k].folded - 1;
-            if (to->elements && d[i + k].head == d[i].object && d[i + k].elements) {
-                if (d[i + k].elements > to->elements) to->elements = d[i + k].elements;
-                is_known = true;
-            }
-        }
-        if (to->elements && !is_known && is_branch(&all, i, period)) to->elements = HD_NONE;
-        what = to->elements     ? list_text(o, &d[i], to->elements, period, most)
+        next = i + (r.count ? r.count : 1);
+        *to = (step){ .object = d[i].object, .last = d[next - 1].object, .known = worth_of(&d[i].label) };
+        if (r.count) to->elements = r.elements;
+        for (uint32_t k = i; k < next; k++) to->folded += d[k].folded - 1;
+        what = to->elements     ? list_text(o, &d[i], &r, most)
                : d[i].unnamed ? class_text(o, d[i].object, most)
                               : object_text(o, d[i].object, most);
         to->text = step_text(o, &d[i], what, most, links[0].reference);
         free(what);
     }
-    free(d), free(all.period), list_lengths_free(all.lengths);
+    free(d), free(all.period);
+    if (all.lengths != o->lengths) list_lengths_free(all.lengths);
     return s;
 }
 

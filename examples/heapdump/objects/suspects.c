@@ -94,7 +94,7 @@ static void shot_prepare(shot *s) {
     s->period = list_periods(s);
     s->head = way_heads(s, &s->length);
     s->whole = needed(calloc((size_t)d->count + 1, sizeof *s->whole));
-    s->lengths = list_lengths_open(&s->o);
+    s->lengths = s->o.lengths = list_lengths_open(&s->o);
 }
 
 static void shot_free(shot *s) {

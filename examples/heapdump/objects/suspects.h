@@ -122,6 +122,8 @@ typedef struct chain {
 } chain;
 /* Finds the list that begins with an object; false: no list begins there. */
 bool chain_from(const shot *s, uint32_t object, chain *c);
+/* The same with chain_whole: 0: no list, or the object only leads to one. */
+uint32_t whole_chain_from(const shot *s, uint32_t object, chain *c);
 /* By object: first element of its list in the dominator tree; HD_NONE: not in a list. Freed by the caller. */
 uint32_t *list_firsts(const shot *s);
 /* Elements of a whole list: the objects that its fields lead to one after another, whichever path leads to them. All

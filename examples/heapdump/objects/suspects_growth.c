@@ -192,7 +192,8 @@ static void find_grown_point(const matched *m, pile *p) {
     double all, *fresh = fresh_below(m, p, &all);
     for (uint32_t next; !p->elements; p->point = next) {
         chain c;
-        bool list = chain_from(s, p->point, &c), goes_on;
+        uint32_t list = whole_chain_from(s, p->point, &c);
+        bool goes_on;
         next = list ? HD_NONE : freshest_child(d, fresh, p->point, HD_NONE);
         for (uint32_t i = 0; list && i < c.count; i++) {
             uint32_t after = i + 1 < c.count ? c.part[i + 1].object : HD_NONE;
@@ -200,7 +201,7 @@ static void find_grown_point(const matched *m, pile *p) {
             if (beside != HD_NONE && (next == HD_NONE || fresh[beside] > fresh[next])) next = beside;
         }
         goes_on = next != HD_NONE && fresh[next] > MOST_OF_IT * fresh[p->point] && 2 * fresh[next] > all;
-        if (list && !goes_on && fresh[p->point] > 0) p->elements = chain_whole(s, &c);
+        if (list && !goes_on && fresh[p->point] > 0) p->elements = list;
         if (list) free(c.part);
         if (!goes_on) break;
     }

@@ -57,11 +57,11 @@ bool chain_from(const shot *s, uint32_t object, chain *c) {
         chain_push(c, next, label_of(&s->o, last, reference_between(&s->o, last, next)).name);
     }
     for (uint32_t i = 1; i <= c->period; i++)
-        if (has_twins(s, c->part[i - 1].object, c->part[i].object)) return free(c->part), false;
+        if (has_twins(s, c->part[i - 1].object, c->part[i].object)) return free(c->part), c->part = NULL, false;
     for (uint32_t i = 1; i < c->period; i++) /* the first part is an object of the program */
         if (s->role[c->part[i].object] < s->role[object] || (s->closure[object] && !s->closure[c->part[i].object] &&
                                                              s->role[c->part[i].object] == OF_PROGRAM))
-            return free(c->part), false;
+            return free(c->part), c->part = NULL, false;
     while (chain_grow(s, c)) {}
     for (uint32_t i = 0; i < c->count; i++)
         if (same_kind(s, c->part[i].object, object)) end = i + 1, c->elements++;
@@ -216,32 +216,52 @@ uint32_t *way_heads(const shot *s, uint32_t **length) {
 
 uint32_t list_whole(const shot *s, uint32_t object) {
     uint32_t head = s->head[object], at = object, alike = 0;
-    list_pattern p = { NULL, 0 };
+    list_pattern p;
     if (object == head) return s->length[head];
     if (s->whole[head]) return s->whole[head];
-    do at = s->ways.held_by[at], p.count++;
+    do at = s->ways.held_by[at];
     while (at != HD_NONE && at != head && s->head[at] != head);
     if (at == HD_NONE) return s->length[head];
-    p.part = needed(malloc(p.count * sizeof *p.part));
-    at = object;
-    for (uint32_t k = p.count; k--; at = s->ways.held_by[at]) {
-        p.part[k] = (list_part){ s->ways.held_by[at], s->ways.by[at], at };
-        alike += same_kind(s, at, head);
-    }
-    s->whole[head] = list_length(s->lengths, &p, head, (s->length[head] - 1) * alike + 1);
+    p = pattern_between(&s->ways, at, object);
+    for (uint32_t k = 0; k < p.count; k++) alike += same_kind(s, p.part[k].target, head);
+    s->whole[head] = list_length(s->lengths, &p, head, (s->length[head] - 1) * alike + 1).elements;
+    if (!s->whole[head]) s->whole[head] = s->length[head];
     free(p.part);
     return s->whole[head];
+}
+
+/* Asks about the first object of the chain's class that leads to the chain by any fields. If that is the root of a
+   tree, the chain is part of the tree. Plain objects are often in each other. */
+static void judge_above(const shot *s, const chain *c) {
+    uint32_t above = c->part[0].object, top = above, second = above;
+    list_pattern p;
+    if (hd_str_equal(hd_graph_class(s->o.graph, s->class_of[top]).name, hd_cstr("Object"))) return;
+    for (;; second = top, top = above) {
+        for (uint32_t k = 0; k < c->period && above != HD_NONE; k++) above = s->ways.held_by[above];
+        if (above == HD_NONE || !same_kind(s, above, top)) break;
+    }
+    if (top == second) return;
+    p = pattern_between(&s->ways, top, second);
+    list_length(s->lengths, &p, top, 1);
+    free(p.part);
 }
 
 uint32_t chain_whole(const shot *s, const chain *c) {
     list_pattern p = { needed(malloc(c->period * sizeof *p.part)), c->period };
     uint32_t n;
+    judge_above(s, c);
     for (uint32_t k = 0; k < c->period; k++) {
         uint32_t holder = c->part[k].object, target = c->part[k + 1].object;
         p.part[k] = (list_part){ holder, HD_NONE, target };
         p.part[k].reference = reference_between(&s->o, holder, target);
     }
-    n = list_length(s->lengths, &p, c->part[0].object, c->elements);
+    n = list_length(s->lengths, &p, c->part[0].object, c->elements).elements;
     free(p.part);
+    return n;
+}
+
+uint32_t whole_chain_from(const shot *s, uint32_t object, chain *c) {
+    uint32_t n = chain_from(s, object, c) ? chain_whole(s, c) : 0;
+    if (!n && c->part) free(c->part), c->part = NULL;
     return n;
 }

@@ -251,11 +251,11 @@ static uint32_t point_below(walk *w, uint32_t object, uint32_t *elements) {
     const shot *s = w->s;
     const hd_dominators *d = s->o.dominators;
     for (*elements = 0;;) {
-        uint32_t next;
         chain c;
-        if (chain_from(s, object, &c)) {
+        uint32_t next, whole = whole_chain_from(s, object, &c);
+        if (whole) {
             next = heaviest_beside(s, &c);
-            if (next == HD_NONE || !retains_most(d, next, object)) *elements = chain_whole(s, &c);
+            if (next == HD_NONE || !retains_most(d, next, object)) *elements = whole;
             free(c.part);
             if (*elements) return object;
             w->spread += (double)(d->retained[object] - d->retained[next]);

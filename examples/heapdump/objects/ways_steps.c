@@ -17,6 +17,7 @@ typedef struct draft_node {
     uint32_t number, depth;      /* number: its own; after fold_keys the first one of equal nodes */
     char *label, *what;
     char *next;                  /* by which elements of a list hold the next one */
+    hd_str by;                   /* the field that orders them, if it is another one; or empty */
     uint32_t heads, trees;       /* lists that begin in it, and how many of these are trees */
     known known;
 } draft_node;
@@ -267,21 +268,23 @@ static bool is_next(const screen_tree *t, const draft_node *d, uint32_t object, 
 /* Whether most of the lists that share this node are trees. */
 static bool is_tree(const draft_node *d) { return 2 * (uint64_t)d->trees > d->heads; }
 
-/* The head of a list gets its second element: how long is it, or is it a tree? */
+/* Asks how long a list is, or whether it is a tree, by the steps from its head to its second element. */
+static list_answer ask_length(const screen_tree *t, uint32_t object, uint32_t head) {
+    list_pattern p = pattern_between(t->w, head, object);
+    list_answer got = list_length(t->lengths, &p, head, 1);
+    free(p.part);
+    return got;
+}
+
+/* The head of a list gets its second element. */
 static void find_length(const screen_tree *t, draft_node *d, uint32_t object, uint32_t head) {
-    list_pattern p = { NULL, 0 };
-    uint32_t at = object, n;
+    list_answer got;
     if (t->flags[head] & HEAD_KNOWN) return;
     t->flags[head] |= HEAD_KNOWN;
-    for (; at != head; at = t->w->held_by[at]) p.count++;
-    p.part = needed(malloc(p.count * sizeof *p.part));
-    at = object;
-    for (uint32_t k = p.count; k--; at = t->w->held_by[at])
-        p.part[k] = (list_part){ t->w->held_by[at], t->w->by[at], at };
-    n = list_length(t->lengths, &p, head, 1);
-    free(p.part);
-    d->heads++, d->trees += n == HD_NONE;
-    if (n != HD_NONE && d->elements < n) d->elements = n;
+    got = ask_length(t, object, head);
+    d->heads++, d->trees += got.elements == HD_NONE;
+    if (got.elements != HD_NONE && d->elements < got.elements) d->elements = got.elements;
+    if (got.by.len) d->by = got.by;
 }
 
 /* An object joins the node of the object `period` steps before. False: that ends a list by other references. */
@@ -299,11 +302,32 @@ static bool join_list(screen_tree *t, uint32_t object, uint32_t period) {
     return true;
 }
 
-/* Whether an object is a child in a tree by another name than those that made it one. */
-static bool is_branch(const screen_tree *t, uint32_t object) {
+/* Whether an object is in the list or tree of the one before it, by another field. */
+static bool is_member(const screen_tree *t, uint32_t object) {
     uint32_t before = before_it(t, object);
     const draft_node *d = before == HD_NONE ? NULL : &t->nodes[t->node[before]];
-    return d && is_tree(d) && d->period == 1 && is_alike(t, object, before);
+    if (!d || t->flags[object] & IN_NO_LIST || !is_alike(t, object, before)) return false;
+    return (is_tree(d) && d->period == 1) || are_in_one_list(t->lengths, object, before);
+}
+
+/* No list begins in a member. */
+static void join_member(screen_tree *t, uint32_t object) {
+    uint32_t before = before_it(t, object);
+    draft_node *d = &t->nodes[t->node[before]];
+    if (d->longest <= 1) d->longest = 2;
+    if (!d->heads) find_length(t, d, object, before);
+    t->node[object] = t->node[before];
+    t->length[object] = 1;
+}
+
+/* Nodes by other fields may come before those that show a list: all lists are asked about before. */
+static void ask_all(const screen_tree *t) {
+    for (uint32_t i = 0; i < t->w->count; i++) {
+        uint32_t object = t->w->order[i], before = object, period = t->flags[object] & JOINS ? 1 : t->period[object];
+        if (!t->marks[object] || (t->flags[object] & FOLDED) || !period) continue;
+        for (uint32_t n = 0; n < period; n++) before = before_it(t, before);
+        if (!(t->flags[before] & JOINS) && !t->period[before]) ask_length(t, object, before);
+    }
 }
 
 static void make_nodes(screen_tree *t) {
@@ -316,9 +340,8 @@ static void make_nodes(screen_tree *t) {
         } else {
             uint32_t period = t->flags[object] & JOINS ? 1 : t->period[object];
             if (period && join_list(t, object, period)) continue;
-            if (is_branch(t, object)) {
-                t->node[object] = t->node[before_it(t, object)];
-                t->length[object] = 1; /* no list begins here */
+            if (is_member(t, object)) {
+                join_member(t, object);
             } else {
                 make_node(t, object, node_above(t, holder));
             }
@@ -348,6 +371,7 @@ static void join_nodes(draft_node **list, size_t count) {
         if (first->longest < list[i]->longest) first->longest = list[i]->longest;
         if (first->elements < list[i]->elements) first->elements = list[i]->elements;
         if (list[i] != first) first->heads += list[i]->heads, first->trees += list[i]->trees;
+        if (!first->by.len) first->by = list[i]->by;
         if (!first->next) first->next = list[i]->next, list[i]->next = NULL;
         list[i]->number = first->number;
     }
@@ -405,13 +429,21 @@ static bool has_names(const char *names) {
     return *names != 0;
 }
 
+/* "head: list of 9 Node (next)". */
+static int list_text(const screen_tree *t, const draft_node *d, char **text) {
+    uint32_t elements = d->elements > d->longest ? d->elements : d->longest;
+    hd_str by = d->by.len ? d->by : hd_cstr(d->next && has_names(d->next) ? d->next : "");
+    int n = d->by.len ? shown_of_name(t, by) : (int)by.len;
+    if (!n) return asprintf(text, "%slist of %u %s", d->label, elements, d->what);
+    return asprintf(text, "%slist of %u %s (%.*s)", d->label, elements, d->what, n, by.data);
+}
+
 /* Nodes come after those above them. */
 static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth, hd_error *err) {
     uint32_t *number = needed(calloc((size_t)t->count + 1, sizeof *number));
     hd_status status = HD_OK;
     for (uint32_t n = 1; n < t->count && !status; n++) {
         const draft_node *d = &t->nodes[n];
-        uint32_t elements = d->elements > d->longest ? d->elements : d->longest;
         char *text;
         int length;
         if (d->number != n) {
@@ -420,8 +452,7 @@ static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth,
         }
         if (d->longest <= 1 || is_part(t, d)) length = asprintf(&text, "%s%s", d->label, d->what);
         else if (is_tree(d)) length = asprintf(&text, "%stree of %s", d->label, d->what);
-        else if (!has_names(d->next)) length = asprintf(&text, "%slist of %u %s", d->label, elements, d->what);
-        else length = asprintf(&text, "%slist of %u %s (%s)", d->label, elements, d->what, d->next);
+        else length = list_text(t, d, &text);
         if (length < 0) needed(NULL);
         status = hd_profile_node(profile, HD_AXIS_BACKTRACE, number[d->parent], (hd_str){ text, (size_t)length },
                                  &number[n], err);
@@ -451,6 +482,7 @@ hd_status ways_fill(const objects *o, const uint8_t *asked, const uint8_t *marks
     memset(t.shown, 0xff, n * sizeof *t.shown);
     mark_steps(&t);
     ways_walk(w, (uint32_t)(n - 1), find_period, leave_path, &t);
+    ask_all(&t);
     make_nodes(&t);
     if (t.most && hd_dump_v8(o->dump)) fold_keys(&t);
     status = add_all(&t, profile, worth, err);

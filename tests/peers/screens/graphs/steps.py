@@ -158,10 +158,12 @@ class Walk:
     within "… N more". upto: treats many paths as one. Then any element of a list may be the end, the numbers of
     several lists are those of one path, and "[]" stands for any label. wild: any objects may be between steps."""
 
-    def __init__(self, g, texts, upto=False, wild=False, brief=False):
+    def __init__(self, g, texts, upto=False, wild=False, brief=False, any_element=False):
         brief = brief or any(MORE.fullmatch(t) for t in texts)
         self.g, self.steps, self.upto, self.wild = g, [Step(t, brief) for t in texts], upto, wild
         self.queue, self.seen, self.ends, self.known = collections.deque(), set(), set(), {}
+        for s in self.steps if any_element else ():
+            s.readings = [(a, b, n and ANY, f) for a, b, n, f in s.readings]
         for s in [s for s in self.steps if s.is_list][:-1] if upto else ():
             s.readings = [(a, b, MOST if n > 0 else n, f) for a, b, n, f in s.readings]
 
@@ -287,11 +289,12 @@ def starts(g, users):
             yield o, ("",)
 
 
-def ends_of(g, texts, upto=False, want=None, brief=False):
-    """Objects that paths with these steps reach. Objects that the program's roots reach are reached from these."""
-    key = "ends", tuple(texts), upto, frozenset(want or ()), brief
+def ends_of(g, texts, upto=False, want=None, brief=False, whole=False):
+    """Objects to which a way with these steps leads. What a program's own roots reach is reached from these. whole: the
+    way may leave a list at any element, and the list is as long as it says."""
+    key = "ends", tuple(texts), upto, frozenset(want or ()), brief, whole
     if key not in g.cache:
-        g.cache[key] = find_ends(g, texts, upto, want, brief)
+        g.cache[key] = find_ends(g, texts, upto, want, brief, whole)
     return g.cache[key]
 
 
@@ -337,16 +340,18 @@ def two_way(g, head, forward):
     return len(seen)
 
 
-def find_ends(g, texts, upto, want, brief):
+def find_ends(g, texts, upto, want, brief, whole):
+    if whole and not are_so_long(g, texts, brief):
+        return set()
     if upto and "[]" not in " ".join(texts) and not are_so_long(g, texts, brief):
         return set()
     if g.format != "heapsnapshot":
-        return Walk(g, texts, upto, brief=brief).run(starts(g, False), want)
+        return Walk(g, texts, upto, brief=brief, any_element=whole).run(starts(g, False), want)
     far, out = g.user_far(), set()
     if not want or any(o in far for o in want):
         mine = {o for o in want if o in far} if want else None
-        out |= {o for o in Walk(g, texts, upto, brief=brief).run(starts(g, True), mine) if o in far}
+        out |= {o for o in Walk(g, texts, upto, brief=brief, any_element=whole).run(starts(g, True), mine) if o in far}
     if not want or any(o not in far for o in want):
         mine = {o for o in want if o not in far} if want else None
-        out |= {o for o in Walk(g, texts, upto, brief=brief).run(starts(g, False), mine) if o not in far}
+        out |= {o for o in Walk(g, texts, upto, brief=brief, any_element=whole).run(starts(g, False), mine) if o not in far}
     return out

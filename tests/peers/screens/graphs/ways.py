@@ -103,8 +103,8 @@ def path_json(a, o, most=1):
         used |= {x for x in objects[:-1] if g.format != "heapsnapshot" or x and g.types[x] != "synthetic"}  # without roots
         judge(a.report, "path", [row["id"] for row in rows], facts, (shortest(g, o), [r[x] for x in objects][:5]))
         if p.get("steps"):
-            ends = ends_of(g, p["steps"], want={o}) if not n else {o}
-            judge(a.report, "path", " › ".join(p["steps"]), [("steps: no such path", o in ends)], [row["id"] for row in rows])
+            ends = ends_of(g, p["steps"], want={o}, whole=True) if not n else {o}
+            judge(a.report, "way", " › ".join(p["steps"]), [("steps: no such way", o in ends)], [row["id"] for row in rows])
 
 
 def real_objects(g, ids, rows):
@@ -165,8 +165,8 @@ def path_screen(a, o, columns, options=()):
         return
     judge(a.report, "path", lines[:9], [("its end", o in shown[-1][3])], text)
     if folds:
-        ends = ends_of(g, texts, want={o})
-        judge(a.report, "path", lines[:9], [("no such path from a root", o in ends)], text)
+        ends = ends_of(g, texts, want={o}, whole=True)
+        judge(a.report, "path", lines[:9], [("no such way from a root", o in ends)], text)
         if not any(s[2] for s in shown):
             judge(a.report, "path", lines[:9], [("the number of folded objects", count in shortest(g, o))], shortest(g, o))
     else:
