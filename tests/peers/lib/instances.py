@@ -262,7 +262,7 @@ check_table("files.objects", "objects", "--class", "Level", "game.log")
 text = run("objects", "--class", "_List", dart).stdout.decode().splitlines()
 check("text: 20 objects, and a line that counts the rest", (23, "... %d more (--all lists them)" % (len(held(of_class("_List"))) - 20)), (len(text), text[-1]))
 for arguments, why in (["--class", "Level", "--where", "lenght=5", "game.log"], b"no such object has a field 'lenght'"), \
-                      (["--class", "Level", "--where", "length>5", "game.log"], b"has a length"), \
+                      (["--class", "Level", "--where", "length>5", "game.log"], b"no length of any of these"), \
                       (["--class", "Nothing", "game.log"], b"no object is of a class called 'Nothing'"):
     done = run("objects", *arguments)
     check("objects %s" % " ".join(arguments), (1, True), (done.returncode, why in done.stderr))

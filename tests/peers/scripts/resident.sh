@@ -69,7 +69,7 @@ if [ "$(id -u)" = 0 ] && mkdir -m 777 nobody && chmod 755 "$work"; then
   s=0
   (cd nobody; exec setpriv --reuid nobody --regid nogroup --clear-groups "$tool" record -o hidden.json -- ./hidden ../file < /dev/null > said 2> ../err) || s=$?
   check "a program whose maps are unreadable: a message, and it is recorded" "0 1 1" \
-    "$s $(said 'resident bytes of hidden .* could not be read') $("$tool" info nobody/hidden.json | grep -c 'could not be read: Permission denied')"
+    "$s $(said 'cannot read the resident memory of hidden') $("$tool" info nobody/hidden.json | grep -c 'could not be read: Permission denied')"
 else
   echo "SKIP: a program whose maps are unreadable: needs root"
 fi
