@@ -51,7 +51,7 @@ static void tell_none(const recording *r) {
     if (r->refused)
         display(stderr, "heapdump: %s was not recorded: it is not one of the programs to record\n", program);
     else if (is_overwritten(r))
-        display(stderr, "heapdump: a process wrote over the recording of %s and the others: it cannot be read\n",
+        display(stderr, "heapdump: a process wrote over the recording of %s and the others: nothing can be read\n",
                 program);
     else if (r->joined && r->others.main_outside) return; /* tell_outside gives the reason */
     else if (r->joined)
