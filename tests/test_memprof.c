@@ -1,5 +1,5 @@
-/* Raw memprof profiles: what they say in every version and byte order, written back as they were, and every way
-   to be wrong. */
+/* Raw memprof profiles: their content in every version and byte order, unchanged when written back, and every
+   fault. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static void writes(const hd_dump *doc, const void *data, size_t size) {
     hd_buffer_free(&out);
 }
 
-/* Read and written back, from memory and in pieces. */
+/* Reads, and writes the same bytes, from memory and in pieces. */
 static void keeps(const void *data, size_t size) {
     static const size_t pieces[] = { 0, 1, 7 };
     hd_dump *doc = read_bytes(data, size, NULL);
@@ -42,7 +42,7 @@ static void keeps(const void *data, size_t size) {
     }
 }
 
-/* Reading fails like this, and leniently does not. */
+/* Strict reading fails with this error; lenient reading succeeds. */
 static void is_bad(const void *data, size_t size, hd_status status, uint64_t offset, const char *message) {
     hd_dump *doc = (hd_dump *)&status;
     hd_error err = { 0 };
@@ -93,7 +93,7 @@ static void same_raw(const hd_memprof_raw *a, const hd_memprof_raw *b) {
     }
 }
 
-/* One segment, one block, one stack, number by number as the tables have them. */
+/* One segment, one block, one stack: the numbers of the document's tables. */
 static void by_hand(mp_bytes *b, uint32_t version) {
     uint64_t segments = 8 + (version < 3 ? 56 : 64), block = version < 2 ? 108 : version < 4 ? 140 : 152;
     uint64_t blocks = 8 + block + (version == 4 ? 16 : version == 5 ? 4 : 0), filled = (blocks + 7) / 8 * 8;
@@ -211,7 +211,7 @@ static void random_profiles_are_kept(void **state) {
     hd_memprof_free(NULL);
 }
 
-/* A profile of one of the samples, with one number changed. */
+/* Changes one number in one of the samples. */
 static void changed(uint32_t version, size_t at, unsigned width, uint64_t value, uint64_t offset, const char *message) {
     for (int big = 0; big < 2; big++) {
         mp_model m;
@@ -245,11 +245,13 @@ static void bad_input_is_told(void **state) {
     changed(4, 24, 8, UINT64_MAX, 24, "found it at 18446744073709551615");
     changed(4, 32, 8, 1000, 40, "expected the stack section after the block section, at 1000, found it at 688");
     changed(4, 32, 8, 48, 32, "expected the block section after the segment section, at 48, found it at 48");
-    changed(4, 32, 8, 56, 48, "2 segments announced, but 0 bytes are left"); /* the blocks overlap them */
+    /* the blocks would overlap the segments */
+    changed(4, 32, 8, 56, 48, "2 segments announced, but 0 bytes are left");
     changed(4, 32, 8, 176, 48, "2 segments announced, but 120 bytes are left");
     changed(4, 40, 8, 769, 40, "expected the stack section within the profile's bytes 48 to 776, found it at 769");
     changed(4, 40, 8, UINT64_MAX - 3, 40, "found it at 18446744073709551612");
-    changed(4, 40, 8, 680, 520, "block 2: a histogram of 2 counters announced, but 8 bytes are left"); /* overlaps the blocks */
+    /* the stacks would overlap the blocks */
+    changed(4, 40, 8, 680, 520, "block 2: a histogram of 2 counters announced, but 8 bytes are left");
     changed(4, 40, 8, 696, 688, "expected the stack section at 688, after the block section, found it at 696");
     changed(4, 48, 8, 3, 48, "3 segments announced, but 128 bytes are left");
     changed(4, 48, 8, UINT64_MAX / 64 + 2, 48, "segments announced");
@@ -283,7 +285,7 @@ static void segments_may_touch_and_stacks_may_repeat(void **state) {
     keeps(b.data, b.size);
     mp_close(&m);
     b.size = 0;
-    mp_sample(&m, 3);            /* the second stack becomes the first */
+    mp_sample(&m, 3);            /* the second stack gets the first's id */
     m.stack_id[1] = m.stack_id[0];
     m.pc[2] = m.pc[0];
     m.pc[3] = m.pc[1];
@@ -292,18 +294,18 @@ static void segments_may_touch_and_stacks_may_repeat(void **state) {
     keeps(b.data, b.size);
     mp_close(&m);
     b.size = 0;
-    mp_open(&m, 4, 0, 0, 0, 0, 0); /* nothing at all */
+    mp_open(&m, 4, 0, 0, 0, 0, 0); /* empty */
     mp_write(&b, &m.raw);
     assert_int_equal(b.size, 72);
     keeps(b.data, b.size);
     mp_write(&b, &m.raw);
-    mp_raw(&b, "\x81rforpm", 7); /* what follows is no profile */
+    mp_raw(&b, "\x81rforpm", 7); /* the bytes after it are no profile */
     is_bad(b.data, b.size, HD_MALFORMED, 144, "profile 3: expected another raw profile or the end of the input");
     mp_close(&m);
     free(b.data);
 }
 
-/* All that a lenient reader can save of a file. */
+/* Lenient reading saves everything that it can. */
 static void lenient_reading_keeps_the_rest(void **state) {
     (void)state;
     mp_model m;
@@ -325,7 +327,7 @@ static void lenient_reading_keeps_the_rest(void **state) {
     hd_dump_free(doc);
     mp_close(&m);
     b.size = 0;
-    mp_sample(&m, 3);            /* the second stack has the first's id and no addresses at all */
+    mp_sample(&m, 3);            /* the second stack has the first's id and no addresses */
     m.stack_id[1] = m.stack_id[0];
     m.first[2] = m.first[1];
     mp_write(&b, &m.raw);
@@ -338,7 +340,7 @@ static void lenient_reading_keeps_the_rest(void **state) {
     free(b.data);
 }
 
-/* Two profiles, one of them with histograms: every prefix of the file. */
+/* Two profiles, one with histograms: every prefix of the file. */
 static void truncated_files_are_told(void **state) {
     (void)state;
     for (uint32_t version = 1; version < 6; version++) {
@@ -351,7 +353,7 @@ static void truncated_files_are_told(void **state) {
         m.raw.big_endian = true;
         mp_write(&b, &m.raw);
         for (size_t size = 0; size < b.size; size++) {
-            uint8_t *copy = (uint8_t *)malloc(size + 1); /* so that reading past it is seen */
+            uint8_t *copy = (uint8_t *)malloc(size + 1); /* so that sanitizers find a read past the end */
             memcpy(copy, b.data, size);
             copy = (uint8_t *)realloc(copy, size ? size : 1);
             hd_dump *doc;
@@ -376,7 +378,7 @@ static void truncated_files_are_told(void **state) {
     }
 }
 
-/* Every bit of it: what is read is written as it was, and what is saved can be read. */
+/* Flips every bit. A profile that reads strictly is written unchanged; a repaired profile can be read. */
 static void flipped_bits_are_survived(void **state) {
     (void)state;
     for (uint32_t version = 1; version < 6; version++) {
@@ -477,7 +479,7 @@ static void faults_are_passed_up(void **state) {
     free(b.data);
 }
 
-/* No more memory than the bytes there are ask for, whatever counts say. */
+/* Memory is proportional to the bytes of the input, even with false counts. */
 static void memory_follows_the_bytes(void **state) {
     (void)state;
     mp_bytes b = { 0 };
@@ -509,7 +511,7 @@ static void versions_become_others(void **state) {
     hd_error err;
     hd_dump *doc;
     mp_sample(&m, 4);
-    m.counters[0] = 5000;        /* 13 bits: the 12 highest stay, rounded up */
+    m.counters[0] = 5000;        /* 13 bits: keeps the 12 highest, rounded up */
     m.counters[1] = 5001;
     m.counters[2] = UINT64_MAX;
     assert_int_equal(write_as(&m.raw, 5, NULL, &out, NULL), HD_OK);
@@ -527,13 +529,13 @@ static void versions_become_others(void **state) {
     hd_dump_free(again);
     hd_buffer_free(&back);
     hd_dump_free(doc);
-    assert_int_equal(write_as(&m.raw, 3, NULL, &out, NULL), HD_OK); /* no histograms there */
+    assert_int_equal(write_as(&m.raw, 3, NULL, &out, NULL), HD_OK); /* this version has no histograms */
     doc = read_bytes(out.data, out.size, NULL);
     r = hd_memprof_part(hd_dump_memprof(doc), 0);
     assert_int_equal(r->version, 3);
     assert_int_equal(r->blocks[2].value[25], 2025);
     assert_int_equal(r->blocks[2].value[26], 0);
-    assert_int_equal(write_as(r, 4, NULL, &out, NULL), HD_OK); /* and none come back */
+    assert_int_equal(write_as(r, 4, NULL, &out, NULL), HD_OK); /* histograms do not come back */
     hd_dump_free(doc);
     doc = read_bytes(out.data, out.size, NULL);
     assert_int_equal(hd_memprof_part(hd_dump_memprof(doc), 0)->counter_count, 0);

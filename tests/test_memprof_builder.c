@@ -1,5 +1,5 @@
-/* Indexed profiles made of records and of each other: what is summed up and what stays apart; sums that do not depend
-   on the order of the inputs, nor on how they are grouped. */
+/* Indexed profiles built from records and from other indexes: which blocks are added up, and which stay separate. The
+   sums must not depend on the order or the grouping of the inputs. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -22,7 +22,7 @@ static hd_memprof_index *read_bytes(const void *data, size_t size) {
 
 static hd_memprof_index *made_with_accesses(void);
 
-/* A file of tests/data; "accesses" is made here. */
+/* Reads a file of tests/data; "accesses" is made here. */
 static hd_memprof_index *read_name(const char *name) {
     uint8_t *data;
     size_t size;
@@ -55,7 +55,7 @@ static void add(hd_memprof_builder *b, const hd_memprof_index *x) {
     if (hd_memprof_builder_add(b, x, &err)) fail_msg("%s", err.message);
 }
 
-/* The result, and the end of the builder. */
+/* Finishes a builder, and frees it. */
 static hd_memprof_index *finished(hd_memprof_builder *b) {
     hd_memprof_index *x = NULL;
     hd_error err = { 0 };
@@ -64,7 +64,7 @@ static hd_memprof_index *finished(hd_memprof_builder *b) {
     return x;
 }
 
-/* A field summed over contexts of the functions that allocate. */
+/* Sum of a field over the contexts of the functions that allocate. */
 static uint64_t sum_of(const hd_memprof_index *x, uint32_t field) {
     hd_memprof *raw = NULL;
     const hd_memprof_raw *part;
@@ -76,7 +76,7 @@ static uint64_t sum_of(const hd_memprof_index *x, uint32_t field) {
     return sum;
 }
 
-/* Calls of main (1), inlined f (2) and g (3): three locations that tests put together. */
+/* Calls of main (1), inlined f (2) and g (3): tests combine these locations. */
 static const hd_memprof_location in_main = { .function = 1, .line_offset = 1, .column = 5 };
 static const hd_memprof_location in_f = { .function = 2, .line_offset = 2, .column = 7, .inlined = true };
 static const hd_memprof_location in_g = { .function = 3, .line_offset = 3, .column = 9 };
@@ -118,7 +118,7 @@ static hd_memprof_index *made_with_accesses(void) {
     return back;
 }
 
-/* Two functions that have two stacks each, of the same values. */
+/* Two functions with two stacks each; their blocks share the same values. */
 static hd_memprof_index *made_with_shared_rows(void) {
     static const uint32_t row[] = { 0, 1, 0, 1 };
     const hd_memprof_location stack[] = { in_f, in_main };
@@ -135,7 +135,8 @@ static hd_memprof_index *made_with_shared_rows(void) {
     return x;
 }
 
-/* Step 0: nothing more; then: a function's, all of one stack's, all once more. The same told block by block. */
+/* Step 0 adds all blocks, step 1 a block of one function, step 2 a block of a whole stack, step 3 all blocks again.
+   `shares` adds an index; else block by block. */
 static void add_step(hd_memprof_builder *b, bool shares, int step, const hd_memprof_index *x) {
     const hd_memprof_location stack[] = { in_f, in_main };
     if (step == 1 || step == 2) add_block(b, (uint64_t)step, stack, 2, 3);
@@ -318,7 +319,7 @@ static void an_index_alone_keeps_its_sums_in_every_layout(void **state) {
         assert_int_equal(sum_of(x, HD_MEMPROF_ALLOC_COUNT), sum_of(from, HD_MEMPROF_ALLOC_COUNT));
         assert_int_equal(sum_of(x, HD_MEMPROF_TOTAL_SIZE), sum_of(from, HD_MEMPROF_TOTAL_SIZE));
         assert_int_equal(x->function_count, from->function_count);
-        rfc = read_bytes(bytes.data, bytes.size); /* the RFC's tells no callees and no accesses */
+        rfc = read_bytes(bytes.data, bytes.size); /* the RFC's layout has no callees and no accesses */
         b = builder(false);
         add(b, rfc);
         again = finished(b);
@@ -339,7 +340,7 @@ static void an_index_alone_keeps_its_sums_in_every_layout(void **state) {
     }
 }
 
-/* What a random grouping of inputs in random order makes: partial results are written, read back and added. */
+/* Builds from a random grouping of the inputs in random order: partial results are written, read back and added. */
 static hd_memprof_index *grouped(hd_memprof_index *const *x, size_t n, uint64_t *random) {
     size_t order[COUNT(inputs)];
     hd_memprof_builder *all = builder(false);
@@ -366,7 +367,7 @@ static hd_memprof_index *grouped(hd_memprof_index *const *x, size_t n, uint64_t 
     return finished(all);
 }
 
-/* The first index of a builder may have call stacks twice, functions twice, and contexts in several places. */
+/* The first index of a builder may repeat call stacks and functions, and have a context in several places. */
 static void an_index_that_repeats_itself_is_added_as_its_blocks_are(void **state) {
     const uint32_t field = HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT);
     uint64_t random = 7, count = 1;
@@ -401,7 +402,7 @@ static void an_index_that_repeats_itself_is_added_as_its_blocks_are(void **state
                 assert_int_equal(hd_memprof_builder_block(single, stack, length, field, value, NULL), HD_OK);
             }
         }
-        if (mp_below(&random, 2)) { /* call sites have stacks, and make no contexts */
+        if (mp_below(&random, 2)) { /* call sites have stacks, but make no contexts */
             assert_int_equal(hd_memprof_builder_function(whole, 10, NULL), HD_OK);
             assert_int_equal(hd_memprof_builder_site(whole, m.locations, 1, NULL, 0, NULL), HD_OK);
             assert_int_equal(hd_memprof_builder_function(single, 10, NULL), HD_OK);
@@ -467,14 +468,14 @@ static void neither_order_nor_grouping_can_be_told_from_the_sum(void **state) {
     for (size_t i = 0; i < COUNT(inputs); i++) hd_memprof_index_free(x[i]);
 }
 
-/* A call that was inlined into its own function twice: LLVM tells each block of it twice in that record. */
+/* A call inlined into its own function twice: LLVM repeats each of its blocks in that record. */
 static void a_block_that_llvm_repeats_counts_once(void **state) {
     const hd_memprof_location again = { .function = 2, .line_offset = 4, .column = 1, .inlined = true };
     const hd_memprof_location stack[] = { in_f, again, in_main };
     hd_memprof_builder *b = builder(true);
     hd_memprof_index *llvm, *x;
     (void)state;
-    add_block(b, 2, stack, 3, 5); /* one PC, twice; then another, twice */
+    add_block(b, 2, stack, 3, 5); /* one program counter, twice; then another one, twice */
     add_block(b, 2, stack, 3, 5);
     add_block(b, 2, stack, 3, 8);
     add_block(b, 2, stack, 3, 8);
@@ -488,7 +489,7 @@ static void a_block_that_llvm_repeats_counts_once(void **state) {
     assert_int_equal(x->block_count, 2);
     for (uint32_t i = 0; i < 2; i++) assert_int_equal(hd_memprof_index_value(x, i, HD_MEMPROF_ALLOC_COUNT), 26);
     b = builder(false);
-    add(b, x); /* told once each, they still count once */
+    add(b, x); /* not repeated, they still count once */
     hd_memprof_index_free(llvm);
     llvm = finished(b);
     assert_int_equal(hd_memprof_index_value(llvm, 0, HD_MEMPROF_ALLOC_COUNT), 26);
@@ -496,8 +497,8 @@ static void a_block_that_llvm_repeats_counts_once(void **state) {
     hd_memprof_index_free(x);
 }
 
-/* In such a record, equal blocks beside each other are copies of one; blocks that differ are several, as a compiler or a
-   person tells them. */
+/* In such a record equal neighbouring blocks are copies of one block. Different blocks are several, as a compiler or
+   a person writes them. */
 static void blocks_that_differ_are_no_copies(void **state) {
     static const struct {
         uint64_t count[4], sum;
@@ -528,7 +529,8 @@ static void blocks_that_differ_are_no_copies(void **state) {
     }
 }
 
-/* LLVM also tells a block in the record of the function that allocates; a person may tell it in the others alone. */
+/* LLVM writes a block also in the record of the function that allocates. A person may write it only in the other
+   records. */
 static void blocks_of_callers_alone_are_not_lost(void **state) {
     const hd_memprof_location again = { .function = 1, .line_offset = 4, .column = 1, .inlined = true };
     const hd_memprof_location stack[] = { in_f, again, in_main }, other[] = { in_f, in_g };
@@ -537,7 +539,7 @@ static void blocks_of_callers_alone_are_not_lost(void **state) {
         hd_memprof_builder *b = builder(true);
         hd_memprof_index *told, *x;
         hd_buffer bytes;
-        add_block(b, 9, stack, 3, 5); /* a function that the stack does not lead through */
+        add_block(b, 9, stack, 3, 5); /* a function that is not on the stack */
         add_block(b, 1, stack, 3, 5); /* two copies */
         add_block(b, 1, stack, 3, 5);
         add_block(b, 3, other, 2, 8);
@@ -553,7 +555,8 @@ static void blocks_of_callers_alone_are_not_lost(void **state) {
         hd_memprof_index_free(x);
         x = read_bytes(bytes.data, bytes.size);
         assert_int_equal(sum_of(x, HD_MEMPROF_ALLOC_COUNT), 16);
-        if (layout == HD_MEMPROF_RFC) { /* who allocates has it again, and all that it was inlined into */
+        /* written for the function that allocates, and for all functions that it was inlined into */
+        if (layout == HD_MEMPROF_RFC) {
             uint32_t f = hd_memprof_index_find(x, 2), main = hd_memprof_index_find(x, 1);
             assert_int_equal(x->block_first[f + 1] - x->block_first[f], 2);
             assert_int_equal(x->block_first[main + 1] - x->block_first[main], 3);
@@ -565,7 +568,7 @@ static void blocks_of_callers_alone_are_not_lost(void **state) {
     }
 }
 
-/* Blocks may have no fields at all: the call stacks are what is told. */
+/* Blocks may have no fields: then only their call stacks matter. */
 static void blocks_without_fields_are_kept(void **state) {
     const hd_memprof_location stack[] = { in_f, in_main };
     const uint64_t value[HD_MEMPROF_FIELDS] = { 0 };
@@ -584,7 +587,7 @@ static void blocks_without_fields_are_kept(void **state) {
     y = read_bytes(bytes.data, bytes.size);
     assert_int_equal(sum_of(y, HD_MEMPROF_ALLOC_COUNT), 0);
     b = builder(false);
-    add(b, y); /* in LLVM's form: also where it was inlined */
+    add(b, y); /* LLVM's form has it also where it was inlined */
     add(b, y);
     hd_memprof_index_free(x);
     x = finished(b);
@@ -614,7 +617,7 @@ static void names_that_differ_do_not_depend_on_the_order(void **state) {
     }
 }
 
-/* YAML has names alone, the RFC's layout files and lines as well, whatever other names there are. */
+/* YAML has only names, the RFC's layout also files and lines. A name with a file wins over a name without one. */
 static void a_name_with_a_file_is_better_than_one_without(void **state) {
     (void)state;
     for (int round = 0; round < 2; round++) {
@@ -635,7 +638,7 @@ static void a_name_with_a_file_is_better_than_one_without(void **state) {
     }
 }
 
-/* As many as a file may have: each is looked up once. */
+/* As many as a file may have: each is looked up only once. */
 static void many_callees_and_places_are_united(void **state) {
     enum { N = 200000 };
     uint64_t *callees = malloc(2 * N * sizeof *callees);
@@ -667,7 +670,7 @@ static void many_callees_and_places_are_united(void **state) {
     free(places);
 }
 
-/* Memory follows what is distinct, and a builder goes on after it was asked for what there is. */
+/* Memory depends on the number of distinct contexts. A builder can continue after a partial result. */
 static void memory_follows_distinct_contexts(void **state) {
     const hd_memprof_location stack[] = { in_g, in_main };
     hd_memprof_builder *b = builder(false);
@@ -727,8 +730,8 @@ static void limits_are_kept(void **state) {
     hd_memprof_index_free(x);
 }
 
-/* What README and man page name: in MemInfoBlock::Merge these are the last part's, the first part's, or compared with those of
-   the part before. */
+/* The fields named in README and in the man page. MemInfoBlock::Merge takes their values from the last part or the
+   first, or compares them with the previous part. */
 static const uint32_t depends_on_order =
     HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_TIMESTAMP) | HD_MEMPROF_FIELD(HD_MEMPROF_DEALLOC_TIMESTAMP) |
     HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_CPU_ID) | HD_MEMPROF_FIELD(HD_MEMPROF_DEALLOC_CPU_ID) |
@@ -750,7 +753,7 @@ static hd_memprof_index *sum_of_two(const hd_memprof_index *x, const hd_memprof_
     return finished(b);
 }
 
-/* Three parts in each order and grouping: which fields of the sum differ. */
+/* Three parts in each order and grouping: which fields of the sums differ. */
 static void only_these_fields_depend_on_the_order(void **state) {
     static const uint8_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
     const uint32_t fields = hd_memprof_version_fields(3);
@@ -785,7 +788,13 @@ static void take_message(void *user, const hd_error *warning) {
     assert_int_equal(warning->status, HD_OVERFLOW);
 }
 
-/* Each field once leniently, whose sums stay at the largest number; strictly an error. */
+#define SUM_OVERFLOWS(place, field)                                                                               \
+    "allocations at " place ": the sum of " field " does not fit in 64 bits: it is set to 18446744073709551615, "  \
+    "as other sums may be\n"
+#define SUMS_OVERFLOW(place)                                                                                      \
+    SUM_OVERFLOWS(place, "TotalAccessCount") SUM_OVERFLOWS(place, "TotalSize") SUM_OVERFLOWS(place, "TotalLifetime")
+
+/* Each field overflows in turn. Leniently the sum stays at the largest number; strictly that is an error. */
 static void a_sum_of_more_than_64_bits_is_told(void **state) {
     char told[2000] = "";
     const hd_memprof_location at = { .function = 0x5, .line_offset = 7, .column = 9 }, named = { .function = 6, .name = hd_cstr("g") };
@@ -819,12 +828,7 @@ static void a_sum_of_more_than_64_bits_is_told(void **state) {
             assert_int_equal(status, HD_OK);
             x = finished(b);
             if (what < 2) {
-                assert_string_equal(told, what ? "allocations at g +0:0: the sum of TotalAccessCount does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n"
-                                                 "allocations at g +0:0: the sum of TotalSize does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n"
-                                                 "allocations at g +0:0: the sum of TotalLifetime does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n"
-                                               : "allocations at 0x5 +7:9: the sum of TotalAccessCount does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n"
-                                                 "allocations at 0x5 +7:9: the sum of TotalSize does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n"
-                                                 "allocations at 0x5 +7:9: the sum of TotalLifetime does not fit in 64 bits: it is set to 18446744073709551615, as other sums may be\n");
+                assert_string_equal(told, what ? SUMS_OVERFLOW("g +0:0") : SUMS_OVERFLOW("0x5 +7:9"));
                 assert_true(hd_memprof_index_value(x, 0, HD_MEMPROF_TOTAL_SIZE) == UINT64_MAX);
                 assert_int_equal(hd_memprof_index_value(x, 0, HD_MEMPROF_ALLOC_COUNT), 3);
             } else {

@@ -1,5 +1,5 @@
-/* Indexed profiles: LLVM's files read, written back, turned into each other and built from a raw profile as
-   llvm-profdata does; look-ups; matching; every way to be wrong. */
+/* Indexed profiles: reads LLVM's files, writes them back, and converts them to each other. Builds them from a raw
+   profile as llvm-profdata does. Tests lookups, matching, and every fault. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -45,11 +45,11 @@ static hd_memprof_index *read_bytes(const void *data, size_t size, const hd_opti
 static hd_memprof_index *read_name(const char *name) {
     file f = load(name);
     hd_memprof_index *x = read_bytes(f.data, f.size, NULL);
-    free(f.data);                /* what was read does not need it */
+    free(f.data);                /* the index does not need the file */
     return x;
 }
 
-static uint32_t release;         /* of LLVM, for `written` */
+static uint32_t release;         /* release of LLVM, for `written` */
 static hd_buffer written(const hd_memprof_index *x, hd_memprof_layout layout, uint32_t fields) {
     hd_memprof_index_desc desc = { .layout = layout, .fields = fields, .llvm = release };
     hd_buffer out = { 0 };
@@ -65,7 +65,7 @@ static void writes(const hd_memprof_index *x, const void *data, size_t size) {
     hd_buffer_free(&out);
 }
 
-/* Hashes, from their documents. */
+/* Hashes have the values of their documents. */
 static void hashes_are_those_of_their_documents(void **state) {
     (void)state;
     assert_int_equal(hd_memprof_guid(hd_cstr("")), UINT64_C(0x04b2008fd98c1dd4));
@@ -74,7 +74,7 @@ static void hashes_are_those_of_their_documents(void **state) {
     assert_int_equal(hd_memprof_guid(hd_cstr("1234567890123456789012345678901234567890"
                                              "1234567890123456789012345678901234567890")),
                      UINT64_C(0x55c9e32ba2f4ed57));
-    /* of inputs that repeat 0 to 250 */
+    /* of inputs that repeat the bytes 0 to 250 */
     static const struct { size_t size; uint64_t hash; } blake3[] = {
         { 0, UINT64_C(0xa6a1f9f5b94913af) },     { 64, UINT64_C(0xd45c4aea4171ed4e) },
         { 128, UINT64_C(0x7865b26405577ef1) },   { 1024, UINT64_C(0x06a495f039472142) },
@@ -93,7 +93,7 @@ static void hashes_are_those_of_their_documents(void **state) {
     }
 }
 
-/* Inputs that are hashed side by side, in whichever way the processor can: as each by itself. */
+/* Inputs that are hashed in parallel, in each way that the processor can, have the same hash as one by one. */
 static void short_inputs_are_hashed_together_as_alone(void **state) {
     void (*const ways[])(hd__blake3_lanes *) = { hd__blake3_finish_plain,
 #if defined(HD__BLAKE3_VECTORS)
@@ -121,11 +121,12 @@ static void short_inputs_are_hashed_together_as_alone(void **state) {
     free(ids);
 }
 
-/* The name as DWARF has it, without what LTO and splitting add; not without what -funique-internal-linkage-names does. */
+/* Strips from DWARF's name the suffixes of LTO and of splitting, but not the suffix of
+   -funique-internal-linkage-names. */
 static void names_lose_the_suffixes_of_the_compiler(void **state) {
     (void)state;
     uint64_t f = hd_memprof_guid(hd_cstr("_ZL4makeP4node"));
-    assert_int_equal(f, UINT64_C(431128271025199284)); /* llvm-profdata show */
+    assert_int_equal(f, UINT64_C(431128271025199284)); /* the value of llvm-profdata show */
     assert_int_equal(hd_memprof_guid(hd_cstr("main")), UINT64_C(15822663052811949562));
     assert_int_equal(hd_memprof_guid(hd_cstr("_ZL4makeP4node.llvm.123")), f);
     assert_int_equal(hd_memprof_guid(hd_cstr("_ZL4makeP4node.part.0")), f);
@@ -153,7 +154,7 @@ static void llvms_files_are_read_and_written_back(void **state) {
     }
 }
 
-/* What all of the sample's files say: the program makes 7 objects of 32 bytes, in `make`. */
+/* All files of the sample agree: the program makes 7 objects of 32 bytes, in `make`. */
 static void the_sample_says_what_llvm_profdata_says(void **state) {
     (void)state;
     for (size_t i = 0; i < LLVM_FILES; i++) {
@@ -191,7 +192,7 @@ static int compare_u64(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Any version becomes the bytes of LLVM's version 3, and has LLVM's ids in version 2. */
+/* Any version converts to the bytes of LLVM's version 3. It has LLVM's ids in version 2. */
 static void versions_become_each_other(void **state) {
     (void)state;
     file v3 = load("memprof-19-v3.profdata");
@@ -226,7 +227,7 @@ static void versions_become_each_other(void **state) {
     free(v3.data);
 }
 
-/* Version 3 does not tell ids, so that strange ones do not change its order. */
+/* Version 3 does not store ids, so ids must not change its order. */
 static void ids_do_not_order_version_3(void **state) {
     (void)state;
     file v3 = load("memprof-19-v3.profdata");
@@ -242,7 +243,7 @@ static void ids_do_not_order_version_3(void **state) {
     free(v3.data);
 }
 
-/* The sample's addresses as llvm-symbolizer has them; the module's addresses are not moved. */
+/* The sample's addresses as llvm-symbolizer resolves them; the module is not relocated. */
 static uint32_t sample_names(void *user, const hd_memprof_address *a, hd_memprof_frame *f, uint32_t capacity) {
     static const struct { uint64_t pc; const char *name; uint32_t line, column; } known[] = {
         { 0x48592d, "_ZL4makeP4node", 2, 69 }, { 0x4858dc, "_Z1cP4nodei", 5, 0 },  { 0x485981, "main", 6, 24 },
@@ -292,7 +293,7 @@ static void a_raw_profile_becomes_llvms_bytes(void **state) {
     assert_true(hd_str_equal(x->locations[0].name, hd_cstr("_ZL4makeP4node")));
     assert_true(hd_str_equal(x->locations[0].file, hd_cstr("small.cc")));
     hd_memprof_index_free(x);
-    /* the same through a merger that keeps the order, the profile once and twice */
+    /* the same through a merger that keeps the order, with the profile added once and twice */
     for (int times = 1; times < 3; times++) {
         hd_memprof_merger *merger = hd_memprof_merger_create(NULL, NULL);
         hd_memprof_merger_keep_order(merger);
@@ -314,7 +315,7 @@ static void a_raw_profile_becomes_llvms_bytes(void **state) {
     release = 0;
 }
 
-/* What llvm-profdata 19 writes of the sample, in every version. */
+/* Writes the bytes of llvm-profdata 19 for the sample, in every version. */
 static void a_raw_profile_becomes_llvms_bytes_in_every_version(void **state) {
     (void)state;
     hd_dump *raw = sample_raw();
@@ -353,7 +354,7 @@ static void building_needs_names(void **state) {
     hd_dump_free(raw);
 }
 
-/* Of a document that is taken comes what is built of it, and its segments stay. */
+/* Taking a document into an index gives the same result as reading it; the document's segments stay. */
 static void a_document_is_taken(void **state) {
     static const uint32_t fields[] = { 0, HD_MEMPROF_HOT_COLD, HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE) };
     hd_memprof_symbolizer by = { .symbolize = sample_names };
@@ -395,7 +396,7 @@ static void a_document_is_taken(void **state) {
     }
 }
 
-/* The RFC's partial call graph: A and C call B, which calls malloc; and in another binary B is inlined into A. */
+/* The RFC's partial call graph: A and C call B, which calls malloc. In another binary B is inlined into A. */
 enum { LOC1 = 0x11, LOC2 = 0x12, LOC3 = 0x13, LOC31 = 0x31 };
 static uint32_t rfc_names(void *user, const hd_memprof_address *a, hd_memprof_frame *f, uint32_t capacity) {
     static const struct { uint64_t pc; const char *name; uint32_t line; } known[] = {
@@ -426,7 +427,7 @@ static void contexts_match_as_in_the_rfc(void **state) {
         blocks[0].value[HD_MEMPROF_TOTAL_SIZE] = 100;
         blocks[1].value[HD_MEMPROF_TOTAL_SIZE] = 7;
         assert_int_equal(hd_memprof_index_build(&raw, &by, NULL, &x, NULL), HD_OK);
-        /* both are B's; what was inlined into A is A's too, as LLVM has it */
+        /* both blocks belong to B; LLVM gives A the block that was inlined into it, too */
         uint32_t of_b = hd_memprof_index_find(x, b), of_a = hd_memprof_index_find(x, a);
         assert_int_equal(x->block_first[of_b + 1] - x->block_first[of_b], 2);
         assert_int_equal(x->block_first[of_a + 1] - x->block_first[of_a], inlined);
@@ -442,15 +443,15 @@ static void contexts_match_as_in_the_rfc(void **state) {
         assert_int_equal(hd_memprof_index_value(x, found[0], HD_MEMPROF_TOTAL_SIZE), 7);
         assert_int_equal(hd_memprof_index_match(x, chain, 3, found, 4), 0); /* longer than the stack */
         assert_int_equal(hd_memprof_index_match(x, chain, 0, found, 4), 0);
-        chain[0].column = 5;     /* the profile tells no columns */
+        chain[0].column = 5;     /* the profile has no columns */
         assert_int_equal(hd_memprof_index_match(x, chain, 1, found, 4), 2);
-        chain[0].line_offset = 0x10003; /* the compiler keeps 16 bits of its source */
+        chain[0].line_offset = 0x10003; /* the compiler compares only 16 bits of its source line */
         assert_int_equal(hd_memprof_index_match(x, chain, 1, found, 4), 2);
         chain[0].line_offset = 4;
         assert_int_equal(hd_memprof_index_match(x, chain, 1, found, 4), 0);
         chain[0].function = 1;
         assert_int_equal(hd_memprof_index_match(x, chain, 1, found, 4), 0);
-        /* as a heap each block counts once */
+        /* in a heap each block counts once */
         hd_memprof *flat;
         assert_int_equal(hd_memprof_index_raw(x, NULL, &flat, NULL), HD_OK);
         assert_int_equal(hd_memprof_part(flat, 0)->block_count, 2);
@@ -461,7 +462,7 @@ static void contexts_match_as_in_the_rfc(void **state) {
     uint32_t found[8];
     hd_memprof_location chain = { .function = hd_memprof_guid(hd_cstr("_ZL4makeP4node")), .column = 69 };
     assert_int_equal(hd_memprof_index_match(x, &chain, 1, found, 8), 7);
-    chain.column = 68;           /* and here columns are told */
+    chain.column = 68;           /* this profile has columns */
     assert_int_equal(hd_memprof_index_match(x, &chain, 1, found, 8), 0);
     hd_memprof_index_free(x);
 }
@@ -517,7 +518,7 @@ static void addresses_of_counters_are_not_kept(void **state) {
     hd_memprof_index_free(x);
 }
 
-/* Random columns: functions, stacks and locations as they come. */
+/* Random columns: functions, stacks and locations. */
 typedef struct model {
     hd_memprof_index x;
     hd_memprof_location locations[40];
@@ -545,7 +546,8 @@ static void random_model(model *m, uint64_t *seed) {
     }
     for (uint32_t s = 0; s < x->stack_count; s++) {
         uint32_t n = 1 + (uint32_t)hd__test_below(seed, 11), at = m->first[s];
-        m->location[at++] = s % x->location_count; /* so that they differ by what is innermost and how long they are */
+        /* so that stacks differ in their innermost frame and their length */
+        m->location[at++] = s % x->location_count;
         for (uint32_t i = 1; i < n; i++) m->location[at++] = (uint32_t)hd__test_below(seed, 2) % x->location_count;
         m->first[s + 1] = at;
     }
@@ -589,7 +591,7 @@ static void same_stack(const hd_memprof_index *a, uint32_t s, const hd_memprof_i
         same_location(&a->locations[a->location[a->first[s] + i]], &b->locations[b->location[b->first[t] + i]]);
 }
 
-/* Of both, function by function. */
+/* Compares both, function by function. */
 static void same_index(const hd_memprof_index *a, const hd_memprof_index *b) {
     assert_int_equal(a->function_count, b->function_count);
     assert_int_equal(a->fields, b->fields);
@@ -609,7 +611,7 @@ static void same_index(const hd_memprof_index *a, const hd_memprof_index *b) {
     }
 }
 
-/* Functions are found where they were read, and no others are. */
+/* Finds every function of the index, and no others. */
 static void finds_functions(const hd_memprof_index *x) {
     for (uint32_t f = 0; f < x->function_count; f++) assert_int_equal(hd_memprof_index_find(x, x->function[f]), f);
     assert_int_equal(hd_memprof_index_find(x, 12345), HD_NONE);
@@ -622,7 +624,7 @@ static void random_indexes_are_kept_in_every_version(void **state) {
     for (int round = 0; round < 60; round++) {
         random_model(&m, &seed);
         for (int layout = HD_MEMPROF_LLVM_0; layout <= HD_MEMPROF_LLVM_4; layout++) {
-            /* a schema of no fields cannot be asked for: 0 is the default */
+            /* a schema without fields cannot be selected: 0 is the default */
             hd_buffer out = written(&m.x, (hd_memprof_layout)layout, m.x.fields ? m.x.fields : HD_MEMPROF_HOT_COLD);
             hd_memprof_index *x = read_bytes(out.data, out.size, NULL);
             if (m.x.fields) same_index(&m.x, x);
@@ -641,7 +643,7 @@ static void random_indexes_are_kept_in_every_version(void **state) {
     }
 }
 
-/* A file with counters gains a section and keeps the rest; one that has a section has it replaced. */
+/* A file with counters gains a section and keeps the rest. An existing section is replaced. */
 static void what_is_beside_the_section_is_kept(void **state) {
     (void)state;
     file counters = load("counters-19.profdata");
@@ -664,7 +666,7 @@ static void what_is_beside_the_section_is_kept(void **state) {
     assert_int_equal(hd__le_get64(both.data + 64), hd__le_get64(counters.data + 64) + grown);
     writes(y, both.data, both.size);
     hd_memprof_index_free(y);
-    /* again, over it: as if it had not been there */
+    /* again over the result: gives the same file */
     desc.base = both.data;
     desc.base_size = both.size;
     assert_int_equal(hd_memprof_index_write(x, &desc, NULL, hd_out_memory(&again), &err), HD_OK);
@@ -672,7 +674,7 @@ static void what_is_beside_the_section_is_kept(void **state) {
     assert_memory_equal(again.data, both.data, both.size);
     hd_buffer_free(&again);
     hd_buffer_free(&both);
-    /* bases that are none */
+    /* invalid bases */
     desc.base = "no profile, and quite long enough to be one";
     desc.base_size = 43;
     assert_int_equal(hd_memprof_index_write(x, &desc, NULL, hd_out_memory(&both), &err), HD_UNKNOWN_FORMAT);
@@ -684,7 +686,7 @@ static void what_is_beside_the_section_is_kept(void **state) {
     free(counters.data);
 }
 
-/* Read as anything is: a heap of what `make` allocated. */
+/* Reads an index like any dump: a heap with the allocations of `make`. */
 static void an_indexed_file_is_a_heap(void **state) {
     (void)state;
     for (size_t i = 0; i < LLVM_FILES; i++) {
@@ -701,7 +703,7 @@ static void an_indexed_file_is_a_heap(void **state) {
     }
 }
 
-/* The name of a GUID that the caller knows; the rest are numbers. */
+/* The name of a GUID that the caller knows; the others stay numbers. */
 static hd_str only_make(void *user, uint64_t guid) {
     (void)user;
     return hd_cstr(guid == UINT64_C(431128271025199284) ? "make" : "");
@@ -727,7 +729,7 @@ static void functions_are_named_by_the_caller(void **state) {
     hd_memprof_index_free(x);
 }
 
-/* Numbers changed in the sample's files, each of 8 bytes: what is said, and where. */
+/* Changes numbers of 8 bytes in the sample's files, and checks the error and its place. */
 static void set(file *f, size_t at, uint64_t value) {
     for (int i = 0; i < 8; i++) f->data[at + (size_t)i] = (uint8_t)(value >> 8 * i);
 }
@@ -757,7 +759,7 @@ static void bad(const char *name, size_t at, uint64_t value, hd_status status, c
     free(f.data);
 }
 
-enum { SECTION = 544 };          /* where it begins in the samples of clang 19 */
+enum { SECTION = 544 };          /* offset of the section in the samples of clang 19 */
 
 static void bad_input_is_told(void **state) {
     (void)state;
@@ -790,7 +792,7 @@ static void bad_input_is_told(void **state) {
     bad(v3, table, 0, HD_MALFORMED, "a power of two of buckets");
     bad(v3, table, UINT64_C(1) << 62, HD_MALFORMED, "a power of two of buckets");
     bad(v3, table + 8, 6, HD_MALFORMED, "the record table: 6 entries announced, found 5");
-    /* buckets that lead outside, to each other, into the middle */
+    /* buckets that point outside, to each other, into the middle */
     f = load(v3);
     uint64_t buckets = hd__le_get64(f.data + table), used[2] = { 0, 0 }, at[2] = { 0, 0 };
     for (uint64_t b = buckets; b--;) {
@@ -804,9 +806,10 @@ static void bad_input_is_told(void **state) {
     bad(v3, used[0], at[0] + 1, HD_MALFORMED, "found it at");
     bad(v3, used[1], at[0], HD_MALFORMED, "found it at");
     bad(v3, at[0] + 10, 9, HD_MALFORMED, "expected an item of the record table"); /* the length of a key */
-    bad(v3, at[0] + 18, UINT64_MAX, HD_MALFORMED, "expected an item of the record table"); /* of its data */
+    /* the length of its data */
+    bad(v3, at[0] + 18, UINT64_MAX, HD_MALFORMED, "expected an item of the record table");
     bad(v3, at[0] + 34, UINT64_MAX / 2, HD_MALFORMED, "blocks announced, but");
-    /* the array: too long, out of it, to a jump, a frame that is none */
+    /* the array: too long, ends early, a jump to a jump, an unknown frame */
     f = load(v3);
     for (uint64_t p = stacks; p + 4 <= records; p += 4) {
         uint32_t element = hd__le_get32(f.data + p);
@@ -848,7 +851,7 @@ static void truncated_and_flipped_files_are_survived(void **state) {
         hd_memprof_index *x;
         hd_error err = { 0 };
         for (size_t size = 0; size < f.size; size++) {
-            uint8_t *copy = (uint8_t *)malloc(size ? size : 1); /* so that reading past it is seen */
+            uint8_t *copy = (uint8_t *)malloc(size ? size : 1); /* so that sanitizers find a read past the end */
             memcpy(copy, f.data, size);
             hd_status status = hd_memprof_index_read(hd_in_memory(copy, size), NULL, &x, &err);
             assert_true(status == (size < 8 ? HD_UNKNOWN_FORMAT : HD_MALFORMED) || !status);
@@ -876,7 +879,7 @@ static void truncated_and_flipped_files_are_survived(void **state) {
     }
 }
 
-/* An array in which every stack leads on to the same long one, so that unfolding would take its square. */
+/* An array in which every stack continues with the same long one: unfolding it would be quadratic. */
 static void memory_follows_the_bytes(void **state) {
     (void)state;
     enum { LONG = 20000, MANY = 20000 };
@@ -892,7 +895,7 @@ static void memory_follows_the_bytes(void **state) {
     first[1] = LONG + 2 * MANY;
     hd_buffer out = written(&x, HD_MEMPROF_LLVM_3, 0);
     uint64_t at = hd__le_get64(out.data + SECTION + 8);
-    for (uint32_t i = 0; i < MANY; i++) { /* a length and a jump each, in place of frames */
+    for (uint32_t i = 0; i < MANY; i++) { /* a length and a jump each, instead of frames */
         hd__le_put(out.data + at + 8 * i, 4, LONG);
         hd__le_put(out.data + at + 8 * i + 4, 4, 0u - 2 * (MANY - i));
     }
@@ -935,7 +938,8 @@ static void faults_of_reading(const file *in) {
     }
 }
 
-/* Each allocation of writing an index fails once, in each layout, beside the counters of `base` or without; and a write. */
+/* Each allocation of writing an index fails once, in each layout, with or without the counters of `base`. Then each
+   write fails. */
 static void faults_of_writing(const hd_memprof_index *x, const uint8_t *base, size_t base_size) {
     hd__faults f = { 0 };
     hd__write_faults w = { .fail_at = 1 };
@@ -1033,8 +1037,8 @@ static void columns_that_do_not_fit_are_refused(void **state) {
     assert_int_equal(out.size, 0);
 }
 
-/* Columns of one function with so many blocks, each with a stack of its own: `own` frames that only it has, then
-   `shared` that all have, all but the last inlined or none. */
+/* Columns of one function with this number of blocks. Each block has its own stack: `own` frames of its own, then
+   `shared` common frames. All but the last frame are inlined, or none. */
 static hd_memprof_index deep(uint32_t blocks, uint32_t own, uint32_t shared, bool inlined) {
     static hd_memprof_location locations[70000];
     static uint32_t first[3001], block_stack[3000], site_first[2], block_first[2];
@@ -1066,8 +1070,8 @@ static hd_memprof_index deep(uint32_t blocks, uint32_t own, uint32_t shared, boo
     return x;
 }
 
-/* Recursion at the runtime's limit, inlined several times over, with a thousand calls at its end, unfolds to many
-   hundred times its bytes, and is read back in every layout. */
+/* Recursion at the runtime's limit, inlined several times, with a thousand calls at its end. It unfolds to many
+   hundred times its size, and can be read back in every layout. */
 static void deep_recursion_is_read_back(void **state) {
     (void)state;
     hd_memprof_index x = deep(1200, 1, 1275, false);
@@ -1081,7 +1085,7 @@ static void deep_recursion_is_read_back(void **state) {
     }
 }
 
-/* What a few bytes of the others would become. */
+/* Refuses an index that would expand without bound in another layout. */
 static void what_would_be_repeated_beyond_measure_is_refused(void **state) {
     (void)state;
     hd_buffer out = { 0 };
@@ -1089,7 +1093,7 @@ static void what_would_be_repeated_beyond_measure_is_refused(void **state) {
     hd_memprof_index x = deep(1, 1, 60000, false);
     hd_memprof_index_desc desc = { .layout = HD_MEMPROF_LLVM_0 };
     static uint32_t stacks[3000], block_first[2] = { 0, 3000 };
-    x.block_count = 3000;        /* all of one stack, which version 0 tells each time */
+    x.block_count = 3000;        /* all with one stack, which version 0 repeats for each block */
     x.block_stack = stacks;
     x.block_first = block_first;
     assert_int_equal(hd_memprof_index_write(&x, &desc, NULL, hd_out_memory(&out), &err), HD_LIMIT);
@@ -1097,7 +1101,7 @@ static void what_would_be_repeated_beyond_measure_is_refused(void **state) {
     desc.layout = HD_MEMPROF_LLVM_3;
     assert_int_equal(hd_memprof_index_write(&x, &desc, NULL, hd_out_memory(&out), &err), HD_OK);
     hd_buffer_free(&out);
-    /* a call inlined into more than symbolizers tell of, which LLVM's forms repeat for each */
+    /* a call with more inlined frames than symbolizers report; LLVM's layouts repeat the call for each frame */
     x = deep(1, 1, 300, true);
     x.layout = HD_MEMPROF_RFC;
     assert_int_equal(hd_memprof_index_write(&x, &desc, NULL, hd_out_memory(&out), &err), HD_UNSUPPORTED);
@@ -1108,7 +1112,7 @@ static void what_would_be_repeated_beyond_measure_is_refused(void **state) {
     hd_buffer_free(&out);
 }
 
-/* Only of fields that are written. */
+/* Values overflow only in fields that are written. */
 static void values_of_other_fields_may_be_large(void **state) {
     (void)state;
     hd_memprof_index x = deep(1, 1, 1, false);
@@ -1122,11 +1126,11 @@ static void values_of_other_fields_may_be_large(void **state) {
     assert_int_equal(hd_memprof_index_write(&x, &desc, NULL, hd_out_memory(&out), NULL), HD_OK);
     hd_buffer_free(&out);
     assert_int_equal(hd_memprof_index_write(&x, NULL, NULL, hd_out_memory(&out), NULL), HD_OVERFLOW);
-    x.field[1] = HD_MEMPROF_TOTAL_SIZE; /* told twice */
+    x.field[1] = HD_MEMPROF_TOTAL_SIZE; /* the field is listed twice */
     assert_int_equal(hd_memprof_index_write(&x, NULL, NULL, hd_out_memory(&out), NULL), HD_INVALID);
 }
 
-/* A program that allocated nothing has an index of nothing. */
+/* A program without allocations has an empty index. */
 static void an_empty_profile_has_an_empty_index(void **state) {
     (void)state;
     uint32_t first = 0;
@@ -1142,8 +1146,8 @@ static void an_empty_profile_has_an_empty_index(void **state) {
     hd_memprof_index_free(x);
 }
 
-/* As llvm::memprof: the line of the source is cut to 16 bits, that of the profile is not; without columns in the places of
-   allocations all columns of the source are 0. */
+/* As in llvm::memprof: the source's line is cut to 16 bits, the profile's is not. If the profile's allocations have
+   no columns, the source's columns count as 0. */
 static void lines_and_columns_match_as_the_compiler_compares_them(void **state) {
     static const struct { uint32_t line, column, caller_column, asked_line, asked_column, asked_caller, found; } known[] = {
         { 3, 7, 1, 3, 7, 1, 1 },       { 3, 7, 1, 0x10003, 7, 1, 1 }, { 0x10003, 7, 1, 0x10003, 7, 1, 0 },

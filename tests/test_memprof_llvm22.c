@@ -1,4 +1,4 @@
-/* Indexed profiles of LLVM 22: a header of version 13, frames called by another hash, section version 4. */
+/* Indexed profiles of LLVM 22: a header of version 13, another hash for ids of frames, section version 4. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -58,7 +58,7 @@ static void is_file(hd_buffer *out, const char *name) {
     hd_buffer_free(out);
 }
 
-/* All of the same raw profile. */
+/* All made from the same raw profile. */
 static const char *const files[] = { "memprof-22-v2.profdata", "memprof-22-v3.profdata",
                                      "counters-22-memprof-v3.profdata", "memprof-22-v4.profdata",
                                      "counters-22-memprof-v4.profdata" };
@@ -66,7 +66,7 @@ static const hd_memprof_layout layouts[] = { HD_MEMPROF_LLVM_2, HD_MEMPROF_LLVM_
                                              HD_MEMPROF_LLVM_4 };
 enum { FILES = sizeof files / sizeof *files };
 
-/* Version 3 tells no ids, but is ordered by them. */
+/* Version 3 does not store ids, but they define its order. */
 static void files_of_llvm_22_are_read_and_written_back(void **state) {
     (void)state;
     for (size_t i = 0; i < FILES; i++) {
@@ -90,7 +90,7 @@ static void files_of_llvm_22_say_what_llvm_profdata_says(void **state) {
         assert_int_equal(x->block_count, 97);
         assert_int_equal(x->site_count, 87);
         assert_int_equal(allocations, 636);
-        for (int counted = 0; counted < 2; counted++) { /* as told, and then counted */
+        for (int counted = 0; counted < 2; counted++) { /* with the known size, and with a counted one */
             hd_memprof_summary sum;
             assert_int_equal(hd_memprof_index_summary(x, NULL, &sum, NULL), HD_OK);
             assert_int_equal(sum.contexts, 21);
@@ -138,7 +138,7 @@ static void same_records(const hd_memprof_index *x, const hd_memprof_index *y) {
     }
 }
 
-/* What LLVM calls frames in version 2 is the same that we call those of version 3. */
+/* LLVM's ids of frames in version 2 are our ids in version 3. */
 static void versions_of_llvm_22_become_each_other(void **state) {
     (void)state;
     hd_memprof_index *two = read_name(files[0]), *three = read_name(files[1]), *made;
@@ -182,7 +182,7 @@ static void what_is_put_beside_counters_of_llvm_22_has_its_bytes(void **state) {
     }
 }
 
-/* Whatever frames are called, they are found. */
+/* Frames are found with any ids. */
 static void ids_are_not_looked_into(void **state) {
     (void)state;
     file f = load_file("memprof-19-v2.profdata");
@@ -227,7 +227,8 @@ static void what_llvm_22_has_beyond_that_is_refused_by_name(void **state) {
 
 static uint64_t version_of(const hd_buffer *out) { return (uint8_t)out->data[8]; }
 
-/* No compiler reads what has its header and a section of version 0 or 1: without counters the header becomes 19's. */
+/* No compiler reads the new header with a section of version 0 or 1. Without counters the header of LLVM 19 is
+   written. */
 static void old_sections_do_not_go_with_the_new_header(void **state) {
     (void)state;
     hd_memprof_index *x = read_name(files[1]);
@@ -249,7 +250,7 @@ static void old_sections_do_not_go_with_the_new_header(void **state) {
         assert_int_equal(version_of(&out), 12);
         hd_memprof_index *y = read_bytes(out.data, out.size);
         same_records(x, y);
-        hd_buffer again = written(y, HD_MEMPROF_LLVM_4, NULL); /* and back, by the latest that has it */
+        hd_buffer again = written(y, HD_MEMPROF_LLVM_4, NULL); /* and back, in the latest version with that section */
         is_file(&again, "memprof-22-v4.profdata");
         hd_memprof_index_free(y);
         hd_buffer_free(&out);
@@ -257,7 +258,7 @@ static void old_sections_do_not_go_with_the_new_header(void **state) {
     hd_memprof_index_free(x);
 }
 
-/* Releases by name. */
+/* Releases of LLVM have known versions. */
 static void releases_have_versions(void **state) {
     (void)state;
     static const struct { uint32_t llvm; hd_memprof_layout layout; hd_status want; uint64_t header; } all[] = {
@@ -276,7 +277,7 @@ static void releases_have_versions(void **state) {
         hd_buffer_free(&out);
     }
     hd_memprof_index_free(x);
-    /* what was read keeps its header where that goes with the version: 22 reads it, too */
+    /* an index that was read keeps its header if the version allows it: LLVM 22 reads it, too */
     x = read_name("memprof-19-v3.profdata");
     hd_buffer out = written(x, HD_MEMPROF_LLVM_2, NULL);
     assert_int_equal(version_of(&out), 12);
@@ -292,9 +293,9 @@ static void releases_have_versions(void **state) {
     hd_memprof_index_free(x);
 }
 
-/* What version 4 has beyond version 3. ------------------------------------------------------------------ */
+/* Additions of version 4. ------------------------------------------------------------------------------- */
 
-/* A stand-in for zlib: inflates nothing, but knows what the sample's names are. The reader checks their sum. */
+/* Replaces zlib: it does not inflate, but returns the sample's names. The reader checks their sum. */
 static const char names[] = "_ZL4sink\1ledger.cpp\1other file.h\1_ZTV7Account\1table.__uniq.777\1zebra\1_ZTI7Archive\1"
                             "zebra\1_ZTI7Archive\1_ZL4sink";
 typedef struct inflating {
@@ -346,7 +347,7 @@ static void is_str(hd_str s, const char *want) {
     if (!hd_str_equal(s, hd_cstr(want))) fail_msg("'%s' expected, '" HD_FMT "' found", want, HD_ARG(s));
 }
 
-/* What llvm-profdata-22 shows of the sample. */
+/* Compares with the output of llvm-profdata-22 show. */
 static void says_what_the_sample_has(const hd_memprof_index *x, bool named) {
     static const struct { const char *symbol; uint64_t literal, count; uint32_t places; } want[] = {
         { "_ZL4sink", 0, 120, 2 }, { "", UINT64_C(9331054782637212951), 2000, 1 }, { "_ZTV7Account", 0, 120, 0 },
@@ -417,7 +418,7 @@ static void without_an_unpacker_names_are_kept_through(void **state) {
     hd_memprof_index_free(x);
 }
 
-/* What a program fills in is written with its names stored, which llvm-profdata-22 reads. */
+/* The sample with its names stored, not deflated, as for a program's own index. llvm-profdata-22 reads it. */
 static hd_buffer stored(void) {
     hd_memprof_index *x = read_access(&inflates);
     hd_buffer out;
@@ -437,7 +438,7 @@ static void columns_are_written_with_their_names_stored(void **state) {
     hd_buffer_free(&out);
 }
 
-/* A stand-in for zlib's deflate: knows what LLVM's bytes of the sample's names are. */
+/* Replaces zlib's deflate: returns LLVM's bytes for the sample's names. */
 static size_t deflates(void *user, void *to, size_t capacity, const void *data, size_t size) {
     file f = load_file("memprof-22-access.profdata");
     size_t at = 0, n;
@@ -463,7 +464,7 @@ static void columns_are_written_with_their_names_deflated(void **state) {
     is_file(&out, "memprof-22-access.profdata");
 }
 
-/* A hook that says what its user tells it, of a stream that is right but for a byte. */
+/* A hook that returns the size its user gives it, of a valid stream with one wrong byte. */
 typedef struct deflating {
     size_t says, wrong;
     bool beyond;
@@ -500,7 +501,7 @@ static void hooks_that_do_not_deflate_are_told(void **state) {
     hd_buffer_free(&plain);
 }
 
-/* Deflated names that nobody inflates are not believed to be more than their bytes can be. */
+/* Without an inflate hook, the number of names is limited by their deflated bytes. */
 static void few_bytes_do_not_claim_many_names(void **state) {
     (void)state;
     hd_buffer out = stored();
@@ -512,7 +513,7 @@ static void few_bytes_do_not_claim_many_names(void **state) {
     assert_int_equal(p[16], 2 + strlen(names));
     memcpy(p + 24, claim, sizeof claim);
     p[0] = 7;
-    p[8] = 0x50, p[9] = 3;       /* 848 cold ones: 855 names, 856 may be */
+    p[8] = 0x50, p[9] = 3;       /* 848 cold names: 855 names in all, and 856 are allowed */
     assert_int_equal(hd_memprof_index_read(hd_in_memory(out.data, out.size), NULL, &x, &err), HD_OK);
     assert_int_equal(x->cold_symbol_count, 848);
     hd_memprof_index_free(x);
@@ -522,7 +523,7 @@ static void few_bytes_do_not_claim_many_names(void **state) {
     hd_buffer_free(&out);
 }
 
-/* Of zeros, 20 bytes that look like a stream of them. */
+/* Turns zeros into 20 bytes that look like a deflated stream of them. */
 static size_t deflates_zeros(void *user, void *to, size_t capacity, const void *data, size_t size) {
     uint32_t sum = (uint32_t)(size % 65521) << 16 | 1;
     (void)user, (void)data, (void)capacity;
@@ -532,7 +533,7 @@ static size_t deflates_zeros(void *user, void *to, size_t capacity, const void *
     return 20;
 }
 
-/* Names that deflate beyond what reading believes are stored. */
+/* Names that deflate too well for a reader to accept are stored. */
 static void names_that_deflate_beyond_measure_are_stored(void **state) {
     (void)state;
     hd_memprof_index *x = read_access(&inflates), *y = NULL;
@@ -556,7 +557,7 @@ static void names_that_deflate_beyond_measure_are_stored(void **state) {
     free(name);
 }
 
-/* Its one block has 2^64 - 1 bytes. */
+/* The only block has 2^64 - 1 bytes. */
 static void what_has_no_sum_is_read_without_a_heap(void **state) {
     (void)state;
     file f = load_file("memprof-22-access.profdata");
@@ -590,7 +591,7 @@ static void an_empty_file_of_llvm_22_is_kept(void **state) {
     hd_memprof_index_free(x);
 }
 
-/* Numbers of a summary that nobody knows yet. */
+/* Numbers of a later version's summary. */
 static void longer_summaries_are_kept(void **state) {
     (void)state;
     hd_memprof_index *x = read_name("memprof-22-v4.profdata"), *y;
@@ -600,7 +601,7 @@ static void longer_summaries_are_kept(void **state) {
     x->summary_count = 8;
     out = written(x, (hd_memprof_layout)0, NULL);
     y = read_bytes(out.data, out.size);
-    assert_int_equal(out.size, 8168 + 16); /* as of a file that llvm-profdata-22 shows like the one without these */
+    assert_int_equal(out.size, 8168 + 16); /* llvm-profdata-22 shows this file like the one without these numbers */
     assert_int_equal(y->summary_count, 8);
     assert_memory_equal(y->summary, summary, sizeof summary);
     again = written(y, (hd_memprof_layout)0, NULL);
@@ -612,7 +613,8 @@ static void longer_summaries_are_kept(void **state) {
     hd_memprof_index_free(x);
 }
 
-/* Puts a number somewhere in the sample's file, and reads it strictly, then leniently: how many accesses are left. */
+/* Changes a number in the sample's file, and reads it strictly, then leniently. Returns the number of accesses that
+   remain. */
 static uint32_t spoilt(size_t at, unsigned width, uint64_t v, hd_status want, const char *why) {
     file f = load_file("memprof-22-access.profdata");
     hd_options lenient = inflates;
@@ -643,7 +645,7 @@ static size_t deflate_nothing(void *user, void *to, size_t capacity, const void 
     return 8;
 }
 
-/* The one name that there is has no bytes: inflated, it is known, as it is stored. */
+/* The only name is empty. Inflated, it is known, as it is when stored. */
 static void a_name_without_bytes_is_inflated(void **state) {
     const hd_memprof_access nameless = { .symbol = hd_cstr(""), .count = 5 };
     hd_options options = inflates;
@@ -696,7 +698,7 @@ static void what_is_wrong_with_version_4_is_told(void **state) {
     told = names;
 }
 
-/* Of stored names, so that what follows stands where it does whatever becomes of them. */
+/* With stored names, so that the later offsets stay the same. */
 static void indices_outside_are_told(void **state) {
     (void)state;
     hd_buffer out = stored();
@@ -705,7 +707,7 @@ static void indices_outside_are_told(void **state) {
     hd_memprof_index *x = NULL;
     hd_error err = { 0 };
     for (at = out.size; memcmp(data + at - 8, "\xd2\x0a\x1f\xeb\x8c\xa9\x54\xab", 8); at--) {}
-    at += 8;                     /* behind the last literal and the number of records */
+    at += 8;                     /* after the last literal and the number of records */
     data[at] = 10;
     assert_int_equal(hd_memprof_index_read(hd_in_memory(data, out.size), NULL, &x, &err), HD_MALFORMED);
     assert_string_equal(err.message, "name 10 does not exist");
@@ -714,13 +716,13 @@ static void indices_outside_are_told(void **state) {
     assert_int_equal(hd_memprof_index_read(hd_in_memory(data, out.size), NULL, &x, &err), HD_MALFORMED);
     assert_string_equal(err.message, "expected 0 (symbol) or 1 (literal), found 2");
     data[at + 8] = 0;
-    data[at + 25] = 255;         /* the file of the first place */
+    data[at + 25] = 255;         /* the file of the first location */
     assert_int_equal(hd_memprof_index_read(hd_in_memory(data, out.size), NULL, &x, &err), HD_MALFORMED);
     assert_string_equal(err.message, "name 255 does not exist");
     hd_buffer_free(&out);
 }
 
-/* A megabyte may not become gigabytes. */
+/* A megabyte must not expand to gigabytes. */
 static void names_may_not_claim_too_much(void **state) {
     (void)state;
     hd_buffer out = stored();
@@ -730,7 +732,7 @@ static void names_may_not_claim_too_much(void **state) {
     hd_error err = { 0 };
     while (memcmp(data + at, "\x6d\0_ZL4sink", 10)) at++;
     memmove(data + at + 5, data + at, 4);
-    /* raw length of 2^34 - 1 in 5 bytes, then what is left as deflated */
+    /* a raw length of 2^34 - 1 in 5 bytes; the remaining bytes as deflated */
     memcpy(data + at, "\xff\xff\xff\xff\x3f", 5);
     data[at + 5] = (uint8_t)(data[at - 8] - 6);
     data[at + 6] = 0x78, data[at + 7] = 0xda;
@@ -845,7 +847,7 @@ static void columns_that_do_not_fit_are_refused(void **state) {
     one.place_count = 3;
     assert_int_equal(hd_memprof_index_write(x, NULL, NULL, hd_out_memory(&out), NULL), HD_OK);
     hd_buffer_free(&out);
-    one.symbol = hd_cstr("a\1b"); /* two, when it is read */
+    one.symbol = hd_cstr("a\1b"); /* it would be read as two names */
     assert_int_equal(hd_memprof_index_write(x, NULL, NULL, hd_out_memory(&out), NULL), HD_INVALID);
     hd_memprof_index_free(x);
 }

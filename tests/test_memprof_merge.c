@@ -1,5 +1,5 @@
-/* Merging memprof profiles: equal to a plain model block by block, in any order and grouping where that is promised,
-   and written as a profile again. */
+/* Merging memprof profiles. The result equals a simple model block by block, in any order and grouping if the fields
+   allow it. It can be written as a profile again. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include "faults.h"
 #include "memprof.h"
 
-/* The plain model: call stacks as text, blocks in a list. */
+/* The simple model: call stacks as text, blocks in a list. */
 typedef struct plain_block {
     char key[6 * 100];
     uint64_t value[28], counters[64];
@@ -36,7 +36,8 @@ static void plain_key(const hd_memprof_raw *r, uint32_t stack, char *key, size_t
             at += (size_t)snprintf(key + at, size - at, "?+%" PRIx64 " ", pc);
             continue;
         }
-        for (uint32_t i = 0; i < s->build_id_size && s->build_id[i]; i++) /* ids in these tests have no 0 before their end */
+        /* build ids in these tests have no zero byte before their end */
+        for (uint32_t i = 0; i < s->build_id_size && s->build_id[i]; i++)
             at += (size_t)snprintf(key + at, size - at, "%02x", s->build_id[i]);
         if (!s->build_id_size) at += (size_t)snprintf(key + at, size - at, "[%" PRIx64 "]", s->end - s->start);
         if (!s->build_id_size && r->version < 3) at += (size_t)snprintf(key + at, size - at, "@%" PRIx64, s->offset);
@@ -106,7 +107,7 @@ static void plain_compare(const plain *p, const hd_memprof_raw *r, bool ordered)
     }
 }
 
-/* What merging makes of these; written and read again it is a profile like any other. */
+/* Merges the profiles; the result is written and read back. */
 static hd_memprof *merge(const hd_memprof_raw *const *raws, size_t n) {
     hd_memprof_merger *x = hd_memprof_merger_create(&(hd_options){ .lenient = true }, NULL);
     hd_memprof *doc;
@@ -143,7 +144,7 @@ static void equals_the_plain_model(void **state) {
         plain_compare(&p, hd_memprof_part(all, 0), true);
         assert_int_equal(hd_memprof_part(all, 0)->version < 3, old);
 
-        for (uint32_t i = n; i-- > 1;) { /* another order: the same stacks at the same addresses */
+        for (uint32_t i = n; i-- > 1;) { /* another order: equal stacks have equal addresses */
             uint32_t k = mp_below(&seed, i + 1);
             const hd_memprof_raw *swap = shuffled[i];
             shuffled[i] = shuffled[k];
@@ -174,7 +175,7 @@ static void equals_the_plain_model(void **state) {
     }
 }
 
-/* A block for each address of one binary, which is where the linker put it. */
+/* A block for each address of one binary, at its link address. */
 static void simple(mp_model *m, uint32_t blocks) {
     mp_open(m, 4, 1, blocks, blocks, 4 * blocks, 100);
     m->segments[0].start = 0x401000;
@@ -194,7 +195,7 @@ static hd_memprof *merge_two(const mp_model *a, const mp_model *b) {
     return merge(both, 2);
 }
 
-/* Contexts A -> B and C -> B stay two; A -> B of two processes is one. */
+/* Contexts A -> B and C -> B stay separate; A -> B of two processes is one context. */
 static void contexts_are_told_apart_by_their_callers(void **state) {
     (void)state;
     enum { A = 0x401100, B = 0x402200, C = 0x403300 };
@@ -233,7 +234,7 @@ static void contexts_are_told_apart_by_their_callers(void **state) {
     mp_close(&n);
 }
 
-/* LLVM orders stacks by a hash of their ids; two of one id would be one stack. */
+/* LLVM orders stacks by a hash of their ids, and would join two stacks with one id. */
 static void stacks_in_their_order_keep_ids_that_differ(void **state) {
     (void)state;
     for (int is_same = 0; is_same < 2; is_same++) {
@@ -244,7 +245,7 @@ static void stacks_in_their_order_keep_ids_that_differ(void **state) {
         simple(&n, 2);
         m.stack_id[0] = 900;
         m.stack_id[1] = 800;
-        n.stack_id[0] = 42; /* is m's, which came first */
+        n.stack_id[0] = 42; /* the id of a stack of m, which came first */
         n.stack_id[1] = is_same ? 900 : 700;
         n.pc[1] = 0x403000;
         hd_memprof_merger_keep_order(x);
@@ -263,7 +264,8 @@ static void stacks_in_their_order_keep_ids_that_differ(void **state) {
     }
 }
 
-/* Later allocated before the earlier was freed; on the same CPU; histograms of 3 and 2 counters. */
+/* The later block was allocated before the earlier one was freed, on the same CPU. The histograms have 3 and 2
+   counters. */
 static void fields_merge_by_their_rules(void **state) {
     (void)state;
     static const uint64_t first[28] = { 0, 2, 50, 5, 45, 300, 100, 200, 10, 20, 30, 5, 25, 1, 2, 1, 3, 1, 1, 9,
@@ -290,7 +292,7 @@ static void fields_merge_by_their_rules(void **state) {
     assert_int_equal(r->counters[1], 22);
     assert_int_equal(r->counters[2], UINT64_MAX - 1);
     hd_memprof_free(doc);
-    n.blocks[0].value[8] = 20;   /* at the same time is not before */
+    n.blocks[0].value[8] = 20;   /* an equal time is not earlier */
     doc = merge_two(&m, &n);
     assert_int_equal(hd_memprof_part(doc, 0)->blocks[0].value[HD_MEMPROF_NUM_LIFETIME_OVERLAPS], 3);
     hd_memprof_free(doc);
@@ -318,7 +320,7 @@ static void fields_merge_by_their_rules(void **state) {
     mp_close(&n);
 }
 
-/* One library where another was in another process, and a binary that cannot move. */
+/* In another process another library is at the same place; one binary cannot move. */
 static void modules_get_out_of_each_others_way(void **state) {
     (void)state;
     mp_model m, n;
@@ -361,7 +363,7 @@ static void modules_get_out_of_each_others_way(void **state) {
     assert_int_equal(r->pc[2], 0x401888);
     assert_int_equal(r->pc[3], 0x1800);
     hd_memprof_free(doc);
-    m.segments[1].start = UINT64_MAX - 100; /* the top of the address space is no trouble, but too much of it is */
+    m.segments[1].start = UINT64_MAX - 100; /* the top of the address space is usable, but one segment exceeds it */
     m.segments[1].end = UINT64_MAX;
     m.segments[1].offset = 0;
     hd_memprof_free(merge_two(&m, &n));
@@ -379,7 +381,7 @@ static void modules_get_out_of_each_others_way(void **state) {
     mp_close(&n);
 }
 
-/* Without build ids, in version 2: two files of one size, of which other parts are mapped. */
+/* Without build ids, in version 2: two files of one size, with different parts mapped. */
 static void segments_without_build_ids_are_told_apart(void **state) {
     (void)state;
     mp_model m, n;
@@ -392,7 +394,7 @@ static void segments_without_build_ids_are_told_apart(void **state) {
         m.segments[0].build_id[0] = m.segments[0].build_id[1] = n.segments[0].build_id[0] = n.segments[0].build_id[1] = 0;
         m.segments[0].offset = 0x2000;
         n.segments[0].offset = same ? 0x2000 : 0x1000;
-        n.pc[0] = m.pc[0] + m.segments[0].offset - n.segments[0].offset; /* the same place in the file */
+        n.pc[0] = m.pc[0] + m.segments[0].offset - n.segments[0].offset; /* the same offset in the file */
         hd_memprof *doc = merge_two(&m, &n);
         assert_int_equal(hd_memprof_part(doc, 0)->version, 2);
         assert_int_equal(hd_memprof_part(doc, 0)->block_count, same ? 1 : 2);
@@ -411,7 +413,7 @@ static void what_does_not_go_together_is_told(void **state) {
     mp_sample(&m, 3);
     mp_sample(&old, 2);
     hd_memprof_merger *x = hd_memprof_merger_create(NULL, NULL);
-    assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK); /* nothing at all */
+    assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK); /* empty */
     assert_int_equal(hd_memprof_part(doc, 0)->version, 4);
     assert_int_equal(hd_memprof_part(doc, 0)->block_count, 0);
     hd_memprof_free(doc);
@@ -423,7 +425,7 @@ static void what_does_not_go_together_is_told(void **state) {
     assert_int_equal(hd_memprof_merger_add(x, &old.raw, &err), HD_INVALID);
     old.raw.version = 0;
     assert_int_equal(hd_memprof_merger_add(x, &old.raw, &err), HD_INVALID);
-    assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK); /* neither was added */
+    assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK); /* neither profile was added */
     assert_int_equal(hd_memprof_part(doc, 0)->version, 3);
     assert_int_equal(hd_memprof_part(doc, 0)->blocks[1].value[1] + hd_memprof_part(doc, 0)->blocks[0].value[1], 1 + 1001 + 2001);
     hd_memprof_free(doc);
@@ -516,7 +518,8 @@ static void blocks_that_a_reader_gives_are_those_it_shows(void **state) {
             assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID); /* each once */
             count++;
         }
-        assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID); /* there is none at the end */
+        /* at the end the reader has no profile */
+        assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID);
         hd_memprof_close(reader);
         assert_int_equal(count, n);
         assert_int_equal(mp_read(hd_in_memory(file.data, file.size), NULL, &whole, NULL), HD_OK);
@@ -549,12 +552,12 @@ static void what_cannot_be_taken_is_copied_or_refused(void **state) {
     mp_sample(&m, 4);
     mp_write(&file, &m.raw);
     assert_int_equal(hd_memprof_open(hd_in_memory(file.data, file.size), &others, &reader, NULL), HD_OK);
-    assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID); /* there is none yet */
+    assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_INVALID); /* the reader has no profile yet */
     assert_int_equal(hd_memprof_next(reader, &raw, NULL), HD_OK);
-    assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_OK); /* of another allocator */
+    assert_int_equal(hd_memprof_merger_add_taken(x, reader, NULL), HD_OK); /* from another allocator */
     assert_int_equal(raw->block_count, 0);
     assert_int_equal(hd_memprof_merger_take(x, &doc, NULL), HD_OK);
-    assert_int_equal(hd_memprof_part(doc, 0)->block_count, 2); /* of three, two have one stack */
+    assert_int_equal(hd_memprof_part(doc, 0)->block_count, 2); /* two of three blocks have one stack */
     hd_memprof_free(doc);
     hd_memprof_merger_free(x);
     assert_int_equal(f.live, 0);
@@ -566,7 +569,8 @@ static void what_cannot_be_taken_is_copied_or_refused(void **state) {
     assert_int_equal(hd_memprof_open(hd_in_memory(file.data, file.size), &others, &reader, NULL), HD_OK);
     assert_int_equal(hd_memprof_next(reader, &raw, NULL), HD_OK);
     uint64_t before = hd_memprof_merger_memory(x);
-    assert_int_equal(hd_memprof_merger_add_taken(x, reader, &err), HD_UNSUPPORTED); /* another version: it is gone */
+    /* another version: the profile is gone */
+    assert_int_equal(hd_memprof_merger_add_taken(x, reader, &err), HD_UNSUPPORTED);
     assert_int_equal(hd_memprof_merger_memory(x), before);
     assert_int_equal(raw->block_count, 0);
     assert_int_equal(hd_memprof_merger_finish(x, &doc, NULL), HD_OK);
@@ -600,7 +604,7 @@ static void after_an_error_there_is_nothing_to_take(void **state) {
     free(file.data);
 }
 
-/* Columns that nothing points into may be NULL. */
+/* NULL is valid for columns without elements. */
 static void a_profile_of_nothing_is_added(void **state) {
     (void)state;
     const hd_memprof_raw none = { .version = 4, .fields = hd_memprof_version_fields(4) };
@@ -613,7 +617,7 @@ static void a_profile_of_nothing_is_added(void **state) {
     hd_memprof_merger_free(x);
 }
 
-/* What is taken counts where it is, and no more of it is kept than sums need. */
+/* The memory of a taken profile moves to the merger, which keeps only the part that sums need. */
 static void memory_changes_hands(void **state) {
     (void)state;
     enum { BLOCKS = 5000 };
@@ -663,7 +667,8 @@ static void tables_of_large_profiles_are_given_back(void **state) {
     hd_memprof_merger_free(x);
 }
 
-/* Modules are linked at one address each: stacks of another come behind those of one, whichever was there first. */
+/* Each module has one address in the result. Stacks of one module come before stacks of the other, whichever came
+   first. */
 static void stacks_come_out_module_by_module(void **state) {
     static const uint64_t pcs[] = { 0x10010, 0x20020, 0x10020, 0x20010, 7 };
     static const uint64_t sorted[] = { 0x20010, 0x20020, 0x10010, 0x10020, 7 };
@@ -690,8 +695,8 @@ static void stacks_come_out_module_by_module(void **state) {
     }
 }
 
-/* 3,000 stacks of the same address, each one frame shorter than the one before: the sort looks at as many frames as the
-   longest has, but its recursion must not be as deep as that. */
+/* 3,000 stacks of the same address, each one frame shorter than the previous one. The sort compares as many frames as
+   the longest stack has, but must not recurse as deep. */
 static void *sort_a_comb(void *unused) {
     enum { STACKS = 3000 };
     mp_model m;
@@ -721,7 +726,8 @@ static void sorting_takes_little_of_the_stack(void **state) {
     pthread_attr_destroy(&attr);
 }
 
-/* Stacks that share all but their ends, of few addresses: each once, the shorter before the longer, by address. */
+/* Stacks of few addresses that differ only in their ends. Each comes once, shorter before longer, in order of
+   addresses. */
 static void stacks_come_out_frame_by_frame(void **state) {
     (void)state;
     uint64_t seed = 11;
@@ -758,7 +764,7 @@ static void stacks_come_out_frame_by_frame(void **state) {
     }
 }
 
-/* Every allocation fails in turn, those of the reader as well. */
+/* Every allocation fails in turn, also the reader's. */
 static void fails_while_it_takes(void) {
     uint64_t seed = 3;
     mp_bytes file = { 0 };
@@ -858,7 +864,7 @@ static void memory_follows_distinct_stacks(void **state) {
     uint64_t memory = 0;
     for (uint32_t process = 0; process < 50; process++) {
         mp_model m;
-        mp_process(&m, process, 1000, 1000, 4); /* libraries elsewhere each time */
+        mp_process(&m, process, 1000, 1000, 4); /* libraries are at other addresses in each process */
         assert_int_equal(hd_memprof_merger_add(x, &m.raw, NULL), HD_OK);
         mp_close(&m);
         if (!process) memory = hd_memprof_merger_memory(x);
@@ -872,7 +878,8 @@ static void memory_follows_distinct_stacks(void **state) {
     hd_memprof_merger_free(x);
 }
 
-/* Three processes in each order and grouping: which fields of the sum differ are those that test_memprof_builder.c names. */
+/* Three processes in each order and grouping: the fields of the sums that differ are listed in
+   test_memprof_builder.c. */
 static void only_these_fields_depend_on_the_order(void **state) {
     static const uint8_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
     uint64_t seed = 5;

@@ -1,4 +1,5 @@
-/* Memprof profiles as profiles: every metric, every split, with a symbolizer and without; and real ones, as any dump. */
+/* Memprof profiles as profiles: every metric, every split, with and without a symbolizer. Real profiles can be used
+   like any dump. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,7 +12,7 @@
 #include "load.h"
 #include "memprof.h"
 
-/* Blocks of three stacks: main -> work -> malloc, of which work is inlined into loop; main -> malloc; elsewhere. */
+/* Blocks of three stacks: main -> work -> malloc, with work inlined into loop; main -> malloc; elsewhere. */
 static void program(mp_model *m, uint32_t version) {
     static const uint64_t pc[] = { 0x401010, 0x402020, 0x403030, 0x401010, 0x403040, 0x401010, 0x7f0000001111, 0x99 };
     mp_open(m, version, 2, 4, 3, 8, 0);
@@ -35,7 +36,7 @@ static void program(mp_model *m, uint32_t version) {
     for (uint32_t i = 0; i < 3; i++) m->stack_id[i] = i;
     for (uint32_t i = 0; i < 4; i++) {
         hd_memprof_block *b = &m->blocks[i];
-        b->stack = i ? i - 1 : 0; /* the first two have one stack */
+        b->stack = i ? i - 1 : 0; /* the first two blocks have one stack */
         b->value[HD_MEMPROF_ALLOC_COUNT] = i + 1;
         b->value[HD_MEMPROF_TOTAL_SIZE] = 100 * (i + 1) * (i + 1);
         b->value[HD_MEMPROF_MIN_SIZE] = 50 - i;
@@ -50,7 +51,7 @@ static void is(hd_str s, const char *text) {
     if (!hd_str_equal(s, hd_cstr(text))) fail_msg("'%.*s', not '%s'", (int)s.len, s.data, text);
 }
 
-/* What program's addresses are, by their place in the file. */
+/* Names for program's addresses, by their offset in the file. */
 typedef struct symbols {
     uint32_t calls;
     bool file_offsets;
@@ -58,7 +59,7 @@ typedef struct symbols {
 
 static uint32_t symbolize(void *user, const hd_memprof_address *a, hd_memprof_frame *f, uint32_t capacity) {
     symbols *s = (symbols *)user;
-    char gone[64];               /* what is handed over needs to stay until the next call only */
+    char gone[64];               /* the symbolizer's texts are valid only until the next call */
     static char text[64];
     s->calls++;
     assert_true(capacity >= 2);
@@ -126,7 +127,7 @@ static void with_a_symbolizer(void **state) {
         symbols s = { 0, version < 3 };
         hd_memprof_view view = { .symbolizer = { .symbolize = symbolize, .user = &s } };
         program(&m, version);
-        shows(&m, &view, "/main/loop/_Z4workv 500 3\n/main 900 3\n"); /* the third has no frames left */
+        shows(&m, &view, "/main/loop/_Z4workv 500 3\n/main 900 3\n"); /* the third stack has no frames left */
         assert_int_equal(s.calls, 6);                                 /* distinct addresses */
         view.symbolizer.keep_runtime = true;
         shows(&m, &view, "/main/loop/_Z4workv/malloc 500 3\n/main/malloc 900 3\n/malloc 1600 4\n");
@@ -182,7 +183,7 @@ static void frames_are_told_in_full(void **state) {
     mp_close(&m);
 }
 
-/* As many frames as an address says modulo `user`, or none: then it is one of the runtime's. */
+/* The number of frames is the address modulo `user`. 0 means a frame of the runtime. */
 static uint32_t deep_symbolize(void *user, const hd_memprof_address *a, hd_memprof_frame *f, uint32_t capacity) {
     uint32_t n = (uint32_t)(a->pc % *(uint32_t *)user);
     assert_true(capacity == HD_MEMPROF_INLINE_MAX);
@@ -194,7 +195,7 @@ static uint32_t deep_symbolize(void *user, const hd_memprof_address *a, hd_mempr
     return n ? n : 1;
 }
 
-/* Stacks of addresses that have each depth of inlining; the first stack has each address once. */
+/* Stacks of addresses with each depth of inlining; the first stack has each address once. */
 static void frames_of(mp_model *m, uint32_t depth, uint32_t stacks, uint32_t length) {
     uint64_t seed = depth;
     mp_open(m, 4, 1, 0, stacks, stacks * length, 0);
@@ -253,7 +254,7 @@ static hd_str own_label(void *user, const hd_memprof_raw *raw, uint32_t block) {
     return hd_cstr(raw->blocks[block].value[HD_MEMPROF_ALLOC_COUNT] % 2 ? "odd" : "even");
 }
 
-/* Of the blocks 1 to 4 the first two have one stack. */
+/* The first two of the blocks 1 to 4 have one stack. */
 static void every_metric_and_split(void **state) {
     (void)state;
     mp_model m;
@@ -269,7 +270,7 @@ static void every_metric_and_split(void **state) {
     shows(&m, &view, "/main/loop/_Z4workv/malloc 201 3\n/main/malloc 202 3\n/malloc 203 4\n");
     view.field = HD_MEMPROF_TOTAL_ACCESS_COUNT;
     shows(&m, &view, "/main/loop/_Z4workv/malloc 14 3\n/main/malloc 7 3\n/malloc 7 4\n");
-    view.average = true;         /* 14 / 3, 7 / 3, 7 / 4, to the nearest */
+    view.average = true;         /* 14 / 3, 7 / 3, 7 / 4, rounded to the nearest */
     shows(&m, &view, "/main/loop/_Z4workv/malloc 5 3\n/main/malloc 2 3\n/malloc 2 4\n");
     view.field = 0;              /* 500 / 3 */
     shows(&m, &view, "/main/loop/_Z4workv/malloc 167 3\n/main/malloc 300 3\n/malloc 400 4\n");
@@ -284,7 +285,7 @@ static void every_metric_and_split(void **state) {
     shows(&m, &view,
           "/main/loop/_Z4workv/malloc /<= 128 100 1\n/main/loop/_Z4workv/malloc /<= 256 400 2\n"
           "/main/malloc /<= 512 900 3\n/malloc /<= 512 1600 4\n");
-    view.split = HD_MEMPROF_SPLIT_HEAT; /* 5, 2.5, 1000.01, 0.025 accesses a byte and second */
+    view.split = HD_MEMPROF_SPLIT_HEAT; /* 5, 2.5, 1000.01, 0.025 accesses per byte and second */
     shows(&m, &view,
           "/main/loop/_Z4workv/malloc /not cold 500 3\n/main/malloc /hot 900 3\n/malloc /cold 1600 4\n");
     view.thresholds = (hd_memprof_thresholds){ .cold_density = 3, .cold_lifetime_ms = 5, .hot_density = 4.5 };
@@ -307,7 +308,8 @@ static void every_metric_and_split(void **state) {
     assert_int_equal(hd_profile_blocks(p), 10);
     hd_profile_free(p);
     assert_int_equal(hd_memprof_block_heat(&m.raw, 2, NULL), HD_MEMPROF_HOT);
-    m.blocks[2].value[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY] = 3 * 100000; /* no more than the threshold */
+    /* exactly the threshold, which does not exceed it */
+    m.blocks[2].value[HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY] = 3 * 100000;
     assert_int_equal(hd_memprof_block_heat(&m.raw, 2, NULL), HD_MEMPROF_NOT_COLD);
     m.blocks[3].value[HD_MEMPROF_TOTAL_LIFETIME] = 4 * 200000 - 1;
     assert_int_equal(hd_memprof_block_heat(&m.raw, 3, NULL), HD_MEMPROF_NOT_COLD);
@@ -401,7 +403,7 @@ static void faults_are_passed_up(void **state) {
     mp_close(&m);
 }
 
-/* What clang 14, 16 and 19 recorded of tests/peers/programs/memprof_small.c. */
+/* Recordings of tests/peers/programs/memprof_small.c, compiled by clang 14, 16 and 19. */
 static void real_profiles(void **state) {
     (void)state;
     static const struct {
@@ -430,7 +432,7 @@ static void real_profiles(void **state) {
         assert_int_equal(hd_memprof_write(hd_dump_memprof(dump), NULL, hd_out_memory(&out), NULL), HD_OK);
         assert_int_equal(out.size, size);
         assert_memory_equal(out.data, data, size);
-        memset(data, 0, size);   /* nothing is borrowed from the input */
+        memset(data, 0, size);   /* the dump borrows nothing from the input */
         const hd_memprof_raw *r = hd_memprof_part(hd_dump_memprof(dump), 0);
         assert_int_equal(r->version, real[i].version);
         assert_int_equal(r->segment_count, real[i].segments);
@@ -440,7 +442,8 @@ static void real_profiles(void **state) {
             const uint64_t *v = r->blocks[b].value;
             for (uint32_t field = 1; field < 28; field++) sums[field] += v[field];
             chain |= v[HD_MEMPROF_ALLOC_COUNT] == 19 && v[HD_MEMPROF_TOTAL_SIZE] == 1900 && v[HD_MEMPROF_MIN_SIZE] == 10 &&
-                     v[HD_MEMPROF_MAX_SIZE] == (r->version == 1 ? 10 : 190); /* clang 14's runtime took the least of both */
+                     /* clang 14's runtime stored the smallest size for both */
+                     v[HD_MEMPROF_MAX_SIZE] == (r->version == 1 ? 10 : 190);
             thread |= v[HD_MEMPROF_ALLOC_COUNT] == 1 && v[HD_MEMPROF_TOTAL_SIZE] == 1000;
         }
         assert_true(chain && thread);
@@ -462,7 +465,7 @@ static void real_profiles(void **state) {
     }
 }
 
-/* Of the first segment. */
+/* The name of the first segment. */
 static hd_str own_segment(void *user, const hd_memprof_raw *raw, uint32_t segment) {
     assert_true(segment < raw->segment_count);
     return hd_cstr(segment ? "" : (const char *)user);

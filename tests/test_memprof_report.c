@@ -1,5 +1,5 @@
-/* Text reports of the MemProf runtime: those of a real program of clang 22, in both forms, with the totals of the raw
-   profile of its run; lines by hand, every way to be wrong. */
+/* Text reports of the MemProf runtime. Reports of a real program of clang 22, in both forms, have the totals of its
+   raw profile. Tests by hand have lines and every fault. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -58,7 +58,7 @@ static void real_reports_have_the_totals_of_the_run(void **state) {
 
 #define MIB(id, count, size) "Memory allocation stack id = " id "\n\talloc_count " count ", size (ave/min/max) " size " / 1 / 2\n"
 
-/* Averages are cut off: of 3 blocks of 10 bytes in all 3.33, of 7 of 15 bytes 2.14. */
+/* Averages are cut off: 3 blocks with 10 bytes in total have 3.33, 7 with 15 bytes have 2.14. */
 static void totals_come_back_from_averages(void **state) {
     (void)state;
     hd_dump *dump = read_text("Recorded MIBs (incl. live on exit):\n" MIB("1", "3", "3.33") MIB("2", "7", "2.14") MIB("3", "100", "0.99")

@@ -1,5 +1,5 @@
-/* Indexed memprof profiles in the RFC's layout: its figures and tags, any paths, files of tomorrow and of less, and every
-   way to be wrong. */
+/* Indexed memprof profiles in the RFC's layout: its figures and tags, any paths, files with unknown or missing parts,
+   and every fault. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -41,7 +41,7 @@ static void same_stack(const hd_memprof_index *a, uint32_t s, const hd_memprof_i
     }
 }
 
-/* The same blocks in the same functions. */
+/* Equal blocks in equal functions. */
 static void same_index(const hd_memprof_index *a, const hd_memprof_index *b) {
     assert_int_equal(a->fields, b->fields);
     assert_int_equal(a->field_count, b->field_count);
@@ -60,7 +60,7 @@ static void same_index(const hd_memprof_index *a, const hd_memprof_index *b) {
     }
 }
 
-/* Read, written, and the same bytes. */
+/* Reads the file, and writes the same bytes. */
 static void keeps(const hd_buffer *file, uint32_t fields) {
     hd_memprof_index *d;
     hd_buffer out = { 0 };
@@ -74,7 +74,7 @@ static void keeps(const hd_buffer *file, uint32_t fields) {
     hd_memprof_index_free(d);
 }
 
-/* Where a section is in a file. */
+/* The position of a section in a file. */
 static const uint8_t *section(const hd_buffer *file, uint32_t tag, size_t *size) {
     for (uint32_t i = 0; i < file->data[12]; i++) {
         const uint8_t *p = file->data + 16 + 24 * i;
@@ -98,7 +98,7 @@ static void has_section(const hd_buffer *file, uint32_t tag, const void *bytes, 
 #define GUID_C 0xc000000000000003
 #define COUNT_SIZE (HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE))
 
-/* The RFC's A and C, which call B, which calls malloc: two blocks, both B's. */
+/* The RFC's A and C call B, which calls malloc: two blocks, both of B. */
 static void b_model(ix_model *m, hd_memprof_layout layout) {
     ix_open(m, layout, COUNT_SIZE);
     uint32_t b = ix_location(m, GUID_B, "B", "src/b.c", 30, 3, 2, 7, false);
@@ -157,7 +157,7 @@ static void two_contexts_of_b(void **state) {
     ix_close(&m);
 }
 
-/* All of LLVM's fields, and the RFC's tags and names; a field is 1000 x its number, which takes two bytes. */
+/* All of LLVM's fields have the RFC's tags and names. A field is 1000 x its number, which takes two bytes. */
 static void every_field_has_its_tag(void **state) {
     (void)state;
     static const char *const rfc[16] = { "", "StackID", "AllocCount", "AveSize", "MinSize", "MaxSize", "AveAccessCount",
@@ -203,7 +203,7 @@ static void every_field_has_its_tag(void **state) {
     }
     assert_ptr_equal(p, end);
     keeps(&out, all);
-    /* without AllocCount there is no average */
+    /* without AllocCount a file has no average */
     write_index(ix_show(&m), HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE), &out);
     has_section(&out, 1, "\1\2" "\1\4\7StackID" "\x25\3\11TotalSize", 2 + 10 + 12);
     keeps(&out, HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE));
@@ -211,7 +211,8 @@ static void every_field_has_its_tag(void **state) {
     hd_buffer_free(&out);
 }
 
-/* Averages are rounded down, and with the rest nothing is lost: none allocated, and the largest numbers too. */
+/* Averages are rounded down, and the remainder is stored, so nothing is lost. Also with no block, and with the
+   largest numbers. */
 static void totals_are_exact(void **state) {
     (void)state;
     static const uint64_t counts[] = { 0, 1, 2, 3, 7, 1000, UINT32_MAX, UINT64_MAX }, totals[] = { 0, 1, 2, 99, 1u << 20, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX };
@@ -252,7 +253,7 @@ static void random_indexes_are_kept(void **state) {
     }
 }
 
-/* Fields that are asked for: fewer, and such as blocks do not have. */
+/* A caller can select fields: fewer than the blocks have, and fields that the blocks lack. */
 static void fields_can_be_chosen(void **state) {
     (void)state;
     ix_model m;
@@ -270,14 +271,14 @@ static void fields_can_be_chosen(void **state) {
     assert_int_equal(d->value[1], 0);
     assert_int_equal(d->value[2], 100);
     hd_memprof_index_free(d);
-    write_index(ix_show(&m), 0, &out);           /* all that blocks have */
+    write_index(ix_show(&m), 0, &out);           /* all fields of the blocks */
     assert_int_equal(read_index(out.data, out.size, NULL, &d, NULL), HD_OK);
     same_index(ix_show(&m), d);
     hd_memprof_index_free(d);
     hd_error err;
     assert_int_equal(hd_memprof_index_write(ix_show(&m), &(hd_memprof_index_desc){ .layout = HD_MEMPROF_RFC, .fields = 1 }, NULL,
                                             hd_out_memory(&out), &err), HD_INVALID);
-    ix_model none;                               /* which may be none */
+    ix_model none;                               /* blocks without fields */
     ix_open(&none, HD_MEMPROF_RFC, 0);
     uint32_t l = ix_location(&none, 5, "", "", 0, 0, 0, 0, false);
     ix_function(&none, 5);
@@ -292,7 +293,8 @@ static void fields_can_be_chosen(void **state) {
     hd_buffer_free(&out);
 }
 
-/* What LLVM repeats: B inlined into A, both of which then have the block; F inlined into itself, which has it twice. */
+/* Copies in LLVM's form: B is inlined into A, so both have the block; F is inlined into itself, so it has the block
+   twice. */
 static void copies_are_dropped(void **state) {
     (void)state;
     ix_model m;
@@ -303,13 +305,13 @@ static void copies_are_dropped(void **state) {
     uint32_t f = ix_location(&m, GUID_C, "", "", 0, 0, 3, 1, true), g = ix_location(&m, GUID_C, "", "", 0, 0, 4, 1, false);
     uint32_t ba = ix_stack(&m, 2, (uint32_t[]){ b, a }), fg = ix_stack(&m, 3, (uint32_t[]){ f, g, a }), gg = ix_stack(&m, 2, (uint32_t[]){ g, g });
     ix_function(&m, GUID_C);
-    ix_block(&m, gg, (uint64_t[]){ 7, 7 });      /* not inlined: one is one */
+    ix_block(&m, gg, (uint64_t[]){ 7, 7 });      /* not inlined: these are two blocks */
     ix_block(&m, gg, (uint64_t[]){ 7, 7 });
     ix_block(&m, fg, (uint64_t[]){ 4, 4 });
     ix_block(&m, fg, (uint64_t[]){ 4, 4 });
     ix_block(&m, fg, (uint64_t[]){ 5, 5 });
     ix_block(&m, fg, (uint64_t[]){ 5, 5 });
-    ix_block(&m, fg, (uint64_t[]){ 5, 5 });      /* two calls that are alike in all */
+    ix_block(&m, fg, (uint64_t[]){ 5, 5 });      /* two calls with all values equal */
     ix_block(&m, fg, (uint64_t[]){ 5, 5 });
     ix_function(&m, GUID_A);
     ix_block(&m, ba, (uint64_t[]){ 1, 64 });
@@ -327,7 +329,7 @@ static void copies_are_dropped(void **state) {
     for (int i = 0; i < 6; i++) assert_int_equal(d->value[2 * i], counts[i]);
     hd_memprof_index_free(d);
     keeps(&out, COUNT_SIZE);
-    m.index.layout = HD_MEMPROF_RFC;             /* there, all are what they are, and A cannot own B's block */
+    m.index.layout = HD_MEMPROF_RFC;             /* in this layout nothing is a copy, and A cannot have B's block */
     write_index(ix_show(&m), COUNT_SIZE, &out);
     hd_error err = { 0 };
     assert_int_equal(read_index(out.data, out.size, NULL, &d, &err), HD_MALFORMED);
@@ -341,10 +343,11 @@ static void copies_are_dropped(void **state) {
     hd_buffer_free(&out);
 }
 
-/* A file of the sections of another, some of them changed, others added: in the opposite order, with a gap before each. */
+/* A file made from sections of another, with some changed and others added. They are in the opposite order, with a
+   gap before each. */
 typedef struct piece {
     uint32_t tag;
-    const void *data;            /* NULL: it is left out */
+    const void *data;            /* NULL: leave the section out */
     size_t size;
 } piece;
 
@@ -373,7 +376,7 @@ static void rebuild(mp_bytes *b, const hd_buffer *from, const piece *pieces, siz
     free(body.data);
 }
 
-/* With fields and sections that nobody knows yet, of every type. */
+/* With unknown fields and sections, of every type. */
 static void tomorrow_can_be_read(void **state) {
     (void)state;
     ix_model m;
@@ -407,7 +410,7 @@ static void tomorrow_can_be_read(void **state) {
     ix_close(&m);
 }
 
-/* An index of one function, a block of which begins in each of these files. */
+/* An index of one function, with a block that begins in each of these files. */
 static void files_model(ix_model *m, const hd_str *files, uint32_t n) {
     ix_open(m, HD_MEMPROF_RFC, 0);
     ix_function(m, GUID_A);
@@ -440,7 +443,7 @@ static void figure_5(void **state) {
     for (uint64_t i = 0; i < 5; i++) mp_put(&table, 8, (uint64_t)(nodes[i] + 1) << 40 | i << 16);
     has_section(&out, 4, table.data, table.size);
     keeps(&out, 0);
-    /* in columns of 4 bytes; in the other order, with a column of tomorrow */
+    /* in columns of 4 bytes; in the other order, with an unknown column */
     for (int tomorrow = 0; tomorrow < 2; tomorrow++) {
         table.size = 0;
         mp_put(&table, 4, 7), mp_put(&table, 4, tomorrow ? 3 : 2);
@@ -473,12 +476,12 @@ static void any_path_comes_back(void **state) {
     hd_memprof_index *d;
     hd_error err = { 0 };
     for (uint32_t i = 0; i < GIVEN; i++) files[i] = hd_cstr(paths[i]);
-    for (uint32_t i = 0; i < RANDOM; i++) { /* of few letters, 0 and 255 among them, and many slashes */
+    for (uint32_t i = 0; i < RANDOM; i++) { /* few letters, with 0 and 255, and many slashes */
         uint32_t size = mp_below(&seed, 40);
         for (uint32_t k = 0; k < size; k++) bytes[i][k] = "/ab\0\xff.//"[mp_below(&seed, 8)];
         files[GIVEN + i] = (hd_str){ bytes[i], size };
     }
-    /* the longest path, in one piece and in as many as can be */
+    /* the longest path, in one component and in as many components as possible */
     char *most[2];
     for (int c = 0; c < 2; c++) {
         most[c] = (char *)malloc(HD__RFC_PATH + 1);
@@ -519,7 +522,7 @@ static void read_fields(const hd_buffer *base, const char *schema, size_t schema
 #define READ_FIELDS(schema, records, fields, ...) \
     read_fields(&out, schema, sizeof schema - 1, records, sizeof records - 1, fields, (uint64_t[]){ __VA_ARGS__ })
 
-/* Files with less: what is not there is absent. */
+/* Files with fewer parts: the missing values are absent. */
 static void less_can_be_read(void **state) {
     (void)state;
     const uint32_t count = HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT), size = HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE), max = HD_MEMPROF_FIELD(HD_MEMPROF_MAX_SIZE);
@@ -530,13 +533,15 @@ static void less_can_be_read(void **state) {
     b_model(&m, HD_MEMPROF_LLVM_3);
     write_index(ix_show(&m), COUNT_SIZE, &out);
     READ_FIELDS("\1\1\1\4\0", "\0\2\2\4", 0, 0);
-    READ_FIELDS("\1\3\1\4\0\2\1\0\3\1\0", "\0\1\2\3\5", count | size, 3, 15); /* an average without a rest */
+    READ_FIELDS("\1\3\1\4\0\2\1\0\3\1\0", "\0\1\2\3\5", count | size, 3, 15); /* an average without a remainder */
     READ_FIELDS("\1\3\1\4\0\3\1\0\2\1\0", "\0\1\2\3\5", count | size, 15, 5);
-    READ_FIELDS("\1\2\1\4\0\3\1\0", "\0\1\2\5", 0, 0);                       /* without a count it says nothing */
-    READ_FIELDS("\1\3\1\4\0\2\1\0\103\1\0", "\0\1\2\3\5", count, 3);          /* nor does a rest */
-    READ_FIELDS("\1\4\1\4\0\2\1\0\3\1\0\45\1\0", "\0\1\2\3\5\7", count | size, 3, 7); /* the total itself is right */
-    READ_FIELDS("\1\2\1\4\0\41\1\0", "\0\1\2\5", 0, 0);                      /* 33 is none: AllocCount is 2 */
-    /* of two schemas what both have, in the first one's order */
+    /* without a count an average has no meaning */
+    READ_FIELDS("\1\2\1\4\0\3\1\0", "\0\1\2\5", 0, 0);
+    READ_FIELDS("\1\3\1\4\0\2\1\0\103\1\0", "\0\1\2\3\5", count, 3);          /* neither has a remainder */
+    READ_FIELDS("\1\4\1\4\0\2\1\0\3\1\0\45\1\0", "\0\1\2\3\5\7", count | size, 3, 7); /* a stored total is exact */
+    /* 33 is no known field: AllocCount is 2 */
+    READ_FIELDS("\1\2\1\4\0\41\1\0", "\0\1\2\5", 0, 0);
+    /* the common fields of two schemas, in the first one's order */
     READ_FIELDS("\2\4\5\1\0\2\1\0\1\4\0\4\1\0" "\3\2\2\0\1\4\0\5\1\0", "\1\2\1\0\2\11\2\0\4\6", count | max, 9, 1, 6, 2);
     /* without paths, texts and locations */
     static const char entry[] = "\1\0\0\0\1\0\0\0\0\0\10\0\5\0\7\0\0\0\0\0", stack[] = "\1\0\0\0\2\0\0\0\0\0\1\0\1\0\0\0\0";
@@ -556,7 +561,7 @@ static void less_can_be_read(void **state) {
     ix_close(&m);
 }
 
-/* Reading fails like this, and leniently does not; what that leaves can be written and read. */
+/* Strict reading fails with this error; lenient reading succeeds. Its result can be written and read. */
 static void is_bad(const mp_bytes *b, uint64_t offset, const char *message) {
     hd_memprof_index *d;
     hd_error err = { 0 };
@@ -580,7 +585,7 @@ static size_t section_at(const mp_bytes *b, uint32_t tag) {
     return (size_t)(section(&file, tag, &size) - b->data);
 }
 
-/* One number of a file is another, and is put back. */
+/* Changes one number of a file, and restores it. */
 static void bad_number(mp_bytes *b, size_t at, unsigned width, uint64_t value, uint64_t offset, const char *message) {
     uint64_t old = hd__memprof_get(b->data + at, width, false);
     mp_set(b, at, width, value);
@@ -674,7 +679,7 @@ static void bad_input_is_told(void **state) {
     ix_close(&m);
 }
 
-/* A path in a table of directories, and what can be wrong with both. */
+/* A path in a table of directories, and faults in both. */
 static void bad_path(const hd_buffer *base, const mp_bytes *paths, hd_str strings, uint64_t node, uint64_t offset, const char *message) {
     mp_bytes b = { 0 }, entry = { 0 };
     hd_memprof_index *d;
@@ -704,7 +709,7 @@ static void bad_paths_are_told(void **state) {
     mp_put(&b, 4, 3), mp_put(&b, 4, 2), mp_put(&b, 4, 0x10000), mp_put(&b, 4, 0x10001);
     mp_put(&b, 2, 0x000), mp_put(&b, 2, 0x0104), mp_put(&b, 2, 0x0204);
     bad_path(&out, &b, strings, 2, HD_UNKNOWN, "abc/d/d");
-    mp_set(&b, 21, 1, 3);        /* node 2 in itself, in the next but one */
+    mp_set(&b, 21, 1, 3);        /* node 2 is its own parent, directly and through another node */
     bad_path(&out, &b, strings, 2, 20, loop);
     mp_set(&b, 21, 1, 4);
     bad_path(&out, &b, strings, 2, 20, loop);
@@ -712,7 +717,7 @@ static void bad_paths_are_told(void **state) {
     mp_set(&b, 19, 1, 3);        /* 1 in 2 in 1 */
     bad_path(&out, &b, strings, 2, 18, "node 1: its directory does not come before it");
     mp_set(&b, 19, 1, 1);
-    mp_set(&b, 16, 1, 6);        /* strings: past the end; one that is longer than what is left */
+    mp_set(&b, 16, 1, 6);        /* strings: an offset past the end; a string longer than the rest */
     bad_path(&out, &b, strings, 2, 16, string);
     bad_path(&out, &b, (hd_str){ "", 0 }, 2, 20, "node 2: its name is not in the string table");
     mp_set(&b, 16, 1, 1);
@@ -729,14 +734,14 @@ static void bad_paths_are_told(void **state) {
     mp_set(&b, 12, 2, 0);
     bad_path(&out, &b, strings, 0, 12, "duplicate column 0");
     mp_set(&b, 12, 2, 1);
-    mp_set(&b, 10, 2, 0), mp_set(&b, 14, 2, 0); /* rows of no bytes */
+    mp_set(&b, 10, 2, 0), mp_set(&b, 14, 2, 0); /* rows of 0 bytes */
     bad_path(&out, &b, strings, 0, 0, "3 rows announced, but 6 bytes are left");
     for (b.size = 0; b.size < 8; b.size++) {
         char text[60];
         snprintf(text, sizeof text, "expected a table, found only %zu bytes", b.size);
         bad_path(&out, &b, strings, 0, 0, text);
     }
-    /* a chain of names that comes to more than a path may have, told within as many steps */
+    /* a chain of names longer than any path; the error must take no more steps than that */
     b.size = 0;
     mp_put(&b, 4, 100000), mp_put(&b, 4, 2), mp_put(&b, 4, 0), mp_put(&b, 4, 0x30001);
     for (uint32_t i = 0; i < 100000; i++) mp_put(&b, 3, i);
@@ -751,7 +756,7 @@ static void bad_paths_are_told(void **state) {
     ix_close(&m);
 }
 
-/* Three functions, of which one allocates in four contexts; all that the layout can have is in it. */
+/* Three functions; one allocates in four contexts. The file has everything that the layout can have. */
 static void sample(hd_buffer *out) {
     ix_model m;
     uint64_t values[HD_MEMPROF_FIELDS];
@@ -770,9 +775,9 @@ static void sample(hd_buffer *out) {
     ix_close(&m);
 }
 
-/* Reading is survived; what is read can be written, and that is a fixed point. */
+/* Reading survives; the read index can be written, and reading and writing it again changes nothing. */
 static hd_status survives(const void *data, size_t size, bool lenient) {
-    uint8_t *copy = (uint8_t *)malloc(size ? size : 1); /* so that reading past it is seen */
+    uint8_t *copy = (uint8_t *)malloc(size ? size : 1); /* so that sanitizers find a read past the end */
     hd_memprof_index *x, *y;
     hd_buffer out = { 0 }, again = { 0 };
     hd_error err = { 0 };
@@ -829,7 +834,7 @@ static void changed_bytes_are_survived(void **state) {
     hd_buffer_free(&out);
 }
 
-/* The sample beside the counters of a file. */
+/* The sample in a file with counters. */
 static void sample_beside(const char *base, hd_buffer *out) {
     hd_memprof_index_desc desc = { .layout = HD_MEMPROF_RFC };
     hd_memprof_index *x;
@@ -861,25 +866,25 @@ static void it_stands_beside_counters(void **state) {
         assert_int_equal(read_index(out.data, out.size, NULL, &x, &err), HD_OK);
         assert_int_equal(x->layout, HD_MEMPROF_RFC);
         assert_int_equal(x->before.len, section);
-        write_index(x, 0, &again); /* as it was */
+        write_index(x, 0, &again); /* unchanged */
         assert_int_equal(again.size, out.size);
         assert_memory_equal(again.data, out.data, out.size);
-        desc.layout = HD_MEMPROF_LLVM_3; /* the counters stay beside LLVM's layouts */
+        desc.layout = HD_MEMPROF_LLVM_3; /* LLVM's layouts keep the counters */
         if (hd_memprof_index_write(x, &desc, &(hd_options){ .lenient = true }, hd_out_memory(&llvm), &err))
-            fail_msg("%s", err.message); /* lenient: numbers beyond LLVM's fields are the largest there */
+            fail_msg("%s", err.message); /* leniently, numbers beyond LLVM's range become its largest */
         assert_int_equal(read_index(llvm.data, llvm.size, NULL, &y, &err), HD_OK);
         assert_int_equal(y->before.len, x->before.len);
         assert_memory_equal(y->before.data + 80, x->before.data + 80, x->before.len - 80);
         assert_int_equal(y->after.len, x->after.len);
         hd_buffer_free(&again);
-        desc.layout = HD_MEMPROF_RFC; /* and beside the RFC's again */
+        desc.layout = HD_MEMPROF_RFC; /* and again in the RFC's layout */
         if (hd_memprof_index_write(y, &desc, NULL, hd_out_memory(&again), &err)) fail_msg("%s", err.message);
         assert_int_equal(hd__le_get64(again.data + hd__le_get64(again.data + 40)), 23);
         hd_memprof_index_free(x);
         hd_memprof_index_free(y);
         hd_buffer_free(&again);
         hd_buffer_free(&llvm);
-        out.data[section + 8 + 12] = 0; /* a number of sections, told with its place in the whole file */
+        out.data[section + 8 + 12] = 0; /* a wrong number of sections; the error has its offset in the whole file */
         out.data[section + 8 + 8] = 9;
         assert_int_equal(read_index(out.data, out.size, NULL, &x, &err), HD_UNSUPPORTED);
         assert_in_range(err.offset, section + 8, section + 8 + 16);
@@ -894,7 +899,8 @@ static void bad_input_beside_counters_is_survived(void **state) {
     size_t step = (size_t)long_or_short(1, 3);
     for (size_t size = 0; size < out.size; size += step) {
         hd_status status = survives(out.data, size, false);
-        if (size < out.size - 16) assert_int_not_equal(status, HD_OK); /* behind the section nothing is looked at */
+        /* the bytes after the section are not checked */
+        if (size < out.size - 16) assert_int_not_equal(status, HD_OK);
         survives(out.data, size, true);
     }
     for (size_t at = 0; at < out.size; at += step) {
@@ -921,7 +927,7 @@ static void functions_are_found(void **state) {
     hd_buffer_free(&out);
 }
 
-/* GUIDs among few and many, evenly spread and not. */
+/* Finds GUIDs among few and many, evenly distributed or not. */
 static void guids_are_found(void **state) {
     (void)state;
     uint64_t seed = 1;
@@ -1067,7 +1073,7 @@ static void faults_in_tables_are_passed_up(void **state) {
     }
 }
 
-/* Counts that lie, paths and stacks that share all they have: memory follows the bytes. */
+/* False counts, and paths and stacks that share everything: memory is proportional to the bytes. */
 static void memory_follows_the_bytes(void **state) {
     (void)state;
     ix_model m;
@@ -1094,7 +1100,7 @@ static void memory_follows_the_bytes(void **state) {
     assert_int_equal(f.live, 0);
     free(stacks.data);
     free(records.data);
-    /* as many directories in one another, and a file in each */
+    /* nested directories, and a file in each */
     mp_bytes paths = { 0 }, entries = { 0 };
     mp_put(&paths, 4, n), mp_put(&paths, 4, 2), mp_put(&paths, 2, 0), mp_put(&paths, 2, 0), mp_put(&paths, 2, 1), mp_put(&paths, 2, 3);
     for (uint32_t i = 0; i < n; i++) mp_put(&paths, 3, i);
@@ -1109,7 +1115,7 @@ static void memory_follows_the_bytes(void **state) {
     assert_int_equal(f.live, 0);
     free(paths.data);
     free(entries.data);
-    /* tables of more rows than bytes; blocks too */
+    /* tables with more rows than bytes; blocks too */
     for (uint32_t tag = 2; tag < 33; tag = tag == 7 ? 32 : tag + 1) {
         if (tag == 3 || tag == 6) continue;
         static const char lie[] = "\xff\xff\xff\xff\1\0\0\0\0\0\10\0........";
@@ -1128,7 +1134,7 @@ static void memory_follows_the_bytes(void **state) {
     ix_close(&m);
 }
 
-/* As anything else that can be read: its blocks as a heap. */
+/* Read like any dump: its blocks are a heap. */
 static void dumps_have_them(void **state) {
     (void)state;
     ix_model m;
@@ -1144,7 +1150,7 @@ static void dumps_have_them(void **state) {
     assert_int_equal(hd_profile_bytes(hd_dump_heap(dump, 0)->profile), 228);
     assert_int_equal(hd_profile_blocks(hd_dump_heap(dump, 0)->profile), 5);
     hd_dump_free(dump);
-    /* twice the same stack through a function inlined into itself: both count */
+    /* the same stack twice, through a function inlined into itself: both count */
     uint32_t f = ix_location(&m, GUID_B, "", "", 0, 0, 1, 1, true), s = ix_stack(&m, 3, (uint32_t[]){ f, f, 0 });
     m.index.layout = HD_MEMPROF_RFC;
     for (int i = 0; i < 2; i++) ix_block(&m, s, (uint64_t[]){ 1, 1000 });
@@ -1155,7 +1161,7 @@ static void dumps_have_them(void **state) {
     hd_buffer_free(&out);
 }
 
-/* How many blocks or call sites of a function are this one. */
+/* The number of blocks or call sites of a function that equal this one. */
 static uint32_t how_many(const hd_memprof_index *x, uint64_t guid, const hd_memprof_index *y, uint32_t stack, const uint64_t *value) {
     uint32_t f = hd_memprof_index_find(x, guid), n = 0, from, to;
     if (f == HD_NONE) return 0;
@@ -1171,7 +1177,7 @@ static uint32_t how_many(const hd_memprof_index *x, uint64_t guid, const hd_memp
     return n;
 }
 
-/* The same functions with the same blocks and call sites, in whatever order. */
+/* Equal functions with equal blocks and call sites, in any order. */
 static void same_records(const hd_memprof_index *x, const hd_memprof_index *y) {
     assert_int_equal(x->function_count, y->function_count);
     assert_int_equal(x->block_count, y->block_count);
@@ -1188,7 +1194,7 @@ static void same_records(const hd_memprof_index *x, const hd_memprof_index *y) {
     }
 }
 
-/* From LLVM's versions to the RFC's layout and back: what that does not tell is found again in the call stacks. */
+/* From LLVM's versions to the RFC's layout and back: the missing records are found again in the call stacks. */
 static void from_llvm_and_back(void **state) {
     (void)state;
     static const char *const names[] = { "16", "19-v0", "19-v1", "19-v2", "19-v3" };
@@ -1226,7 +1232,7 @@ static void from_llvm_and_back(void **state) {
     }
 }
 
-/* Numbers of all bits where one is told by number: none wraps around to one that is there. */
+/* Numbers with all bits set: none wraps around to a valid number. */
 static void largest_numbers_are_none(void **state) {
     (void)state;
     ix_model m;

@@ -1,4 +1,4 @@
-/* Texts that tell of memprof profiles are not read; what to do instead is said. */
+/* Texts about memprof profiles cannot be read; the error names the remedy. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 static void is_told(const char *text, hd_status status, const char *what) {
     size_t size = strlen(text);
-    char *copy = (char *)malloc(size); /* so that a look behind it is seen */
+    char *copy = (char *)malloc(size); /* so that sanitizers find a read past the end */
     hd_dump *dump = NULL;
     hd_error err = { 0 };
     assert_non_null(copy);
@@ -38,7 +38,7 @@ static void yaml_that_llvm_merges_is_answered_with_merging_it(void **state) {
     is_told("---\nDataAccessProfiles:\n  SampledRecords:\n", HD_UNSUPPORTED, merge);
 }
 
-/* What `heapdump memprof` prints is one, too. */
+/* The output of `heapdump memprof` is one of these texts. */
 static void a_listing_is_answered_with_what_it_lists(void **state) {
     (void)state;
     const char *const profile = "use the profile itself";

@@ -1,5 +1,6 @@
-/* MemProf profiles as YAML: what LLVM 22 shows and reads, values and ways to write them, listings of raw profiles, every
-   way to be wrong with its place; frames that pass by libyaml are as those that do not. */
+/* MemProf profiles as YAML: the YAML that LLVM 22 shows and reads, all spellings of values, listings of raw profiles,
+   and every fault with its place. Frames read by the fast path, without libyaml, must equal frames read by
+   libyaml. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -23,7 +24,7 @@ static const hd_memprof_index *index_of(const hd_dump *dump) {
     return x;
 }
 
-/* As YAML. To be freed. */
+/* The index as YAML; the caller frees the text. */
 static char *shown(const hd_memprof_index *x) {
     hd_buffer out = { 0 };
     assert_int_equal(memprof_yaml_write(x, NULL, hd_out_memory(&out), NULL), HD_OK);
@@ -47,7 +48,7 @@ static void same_text(char *a, char *b) {
     free(b);
 }
 
-/* What a text says, as YAML without the summary. */
+/* Reads a text, and expects this YAML without the summary. */
 static void says(const char *text, const char *want) {
     hd_dump *dump = read_text(text);
     char *all = shown(index_of(dump)), *from = strstr(all, "\n---\n");
@@ -69,7 +70,7 @@ static void llvm_shows_what_we_read(void **state) {
         assert_int_equal(x->layout, HD_MEMPROF_LLVM_4);
         assert_int_equal(x->fields, HD_MEMPROF_HOT_COLD);
         if (!i) assert_true(hd_str_equal(x->locations[0].name, hd_cstr("_Z6bufferm")));
-        assert_int_equal(hd_dump_write(dump, NULL, hd_out_memory(&out), NULL), HD_OK); /* the format's own */
+        assert_int_equal(hd_dump_write(dump, NULL, hd_out_memory(&out), NULL), HD_OK); /* in the file's own format */
         assert_int_equal(hd_out_memory(&out).write(&out, "", 1), HD_OK);
         same_text((char *)out.data, loaded("memprof-22-access.yaml"));
         survives_pieces(&format, text, strlen(text));
@@ -85,7 +86,8 @@ static hd_buffer packed(const hd_memprof_index *x) {
     return out;
 }
 
-/* The order of records is that of a table, which turns to and fro: twice through YAML a file is what it was. */
+/* The order of records is the order of a hash table, which changes each time. Through YAML twice, a file is the same
+   again. */
 static void a_file_of_llvm_comes_back(void **state) {
     (void)state;
     uint8_t *data = NULL;
@@ -123,7 +125,7 @@ static void a_file_of_llvm_comes_back(void **state) {
     "        MemInfoBlock:\n          AllocCount:      1\n          TotalSize:       0\n          TotalLifetime:   0\n" \
     "          TotalLifetimeAccessDensity: 0\n...\n"
 
-/* All of an index, each context once; blocks of one call stack share their values then. */
+/* The whole index, with each context once; blocks of one call stack share their values. */
 static hd_memprof_index *united(const hd_memprof_index *x) {
     hd_memprof_builder *b = hd_memprof_builder_create(NULL, NULL, NULL);
     hd_memprof_index *all = NULL;
@@ -133,7 +135,8 @@ static hd_memprof_index *united(const hd_memprof_index *x) {
     return all;
 }
 
-/* All of a text as one that sums up has it, in whose order the order of the text does not show. To be freed. */
+/* A text read, summed up, and shown again, so that its order of records does not matter. The caller frees the
+   result. */
 static char *summed(char *text) {
     hd_dump *dump = read_text(text);
     hd_memprof_index *x = united(index_of(dump));
@@ -175,7 +178,7 @@ static void blocks_that_share_their_values_are_written_with_these(void **state) 
     free(data);
 }
 
-/* Records of functions that were inlined, and call sites, which the RFC's layout does not tell but by its call stacks. */
+/* Records of inlined functions, and call sites: the RFC's layout has them only in its call stacks. */
 static void all_records_of_the_rfcs_layout_are_written(void **state) {
     (void)state;
     static const char *const files[] = { "memprof-22-v4.profdata", "memprof-19-v1.profdata" };
@@ -218,7 +221,7 @@ static void a_listing_of_a_raw_profile_has_its_records_and_names(void **state) {
     assert_true(hd_str_equal(x->locations[x->location[x->first[x->block_stack[x->block_first[f]]]]].name, hd_cstr("_Z2mkv")));
     hd_dump_free(dump);
     free(text);
-    /* each frame of a call site stands alone; <None> is no name; other keys are passed over; so are our own listings */
+    /* each frame of a call site is separate; <None> is no name; unknown keys are skipped; so are our own listings */
     says("MemprofProfile:\n  Summary:\n    X: [ 1, { 2: 3 } ]\n  Records:\n  -\n    Function: f\n    CallSites:\n    -\n      -\n"
          "        Function: 1\n        SymbolName: <None>\n        LineOffset: 2\n        Column: 3\n        Inline: 1\n    -\n      -\n"
          "        SymbolName: f\n        LineOffset: 4\n        Column: 5\n        Inline: 0\n        File: x\n    -\n      -\n"
@@ -246,7 +249,7 @@ static void values_are_read_as_llvm_reads_them(void **state) {
     }
 }
 
-/* Beyond 80 columns a line goes on below; there it is libyaml's again. */
+/* A line of more than 80 columns continues on the next one, which only libyaml reads. */
 static void long_lines_are_broken_as_llvm_breaks_them(void **state) {
     (void)state;
     const char *const broken = SHOWN("          - { Function: 0xffffffffffffffff, LineOffset: 4294967295, Column: 65535, \n"
@@ -259,7 +262,7 @@ static void long_lines_are_broken_as_llvm_breaks_them(void **state) {
          "                           0x4444444444444444, 0xb671664347fff5b2 ]\n...\n");
 }
 
-/* The lines that libyaml does not get, written so that it does: in all places the same. */
+/* Lines that bypass libyaml, and the same lines in a form for libyaml, give equal frames in all places. */
 static void frames_that_pass_by_libyaml_are_as_others(void **state) {
     (void)state;
     static const char *const lines[][2] = {
@@ -312,14 +315,14 @@ static void texts_are_quoted_as_llvm_quotes_them(void **state) {
         text = shown(&x);
         at = strstr(text, "Symbols:\n    - ");
         snprintf(want, sizeof want, "Symbols:\n    - %s%s\n...\n", texts[i][1], "");
-        /* a 5e+ that LLVM takes for no number stays as it is */
+        /* LLVM does not take 5e+ for a number: it stays as it is */
         if (!at || (strcmp(at, want) && strcmp(texts[i][0], "5e+") && strcmp(texts[i][0], "-.nan"))) fail_msg("%s", text);
         free(text);
     }
 }
 
-/* What LLVM drops or drops out of: a second record of a function, the largest GUID, calls as 20 has them, another
-   beginning; and what it reads no further than. */
+/* Cases that LLVM drops or stops at: a second record of a function, the largest GUID, call sites in LLVM 20's form,
+   another beginning. Text after the document is not read. */
 static void what_means_one_thing_is_read(void **state) {
     (void)state;
     static const char *const begins[] = { "---\n", "", "\n# x\n", "%YAML 1.2\n---\n", "\xef\xbb\xbf---\n", "--- # x\n", "---\r\n", "---\n# MemProfSummary:\n---\n",
@@ -338,7 +341,7 @@ static void what_means_one_thing_is_read(void **state) {
          "          TotalLifetimeAccessDensity: 0\n    CallSites:\n      - Frames:\n" FRAME("0x1", "1", "1", "false") "...\n");
 }
 
-/* "---" alone does not make YAML: comments, and documents without anything, may come before the first key. */
+/* "---" is not enough to recognize YAML: comments and empty documents may come before the first key. */
 static void it_begins_with_a_key(void **state) {
     (void)state;
     static const char *const others[] = { "---\n", "---\n# x\n", "---\nhello\n", "---\nFoo: 1\n", "--- contention\nHeapProfileRecords:\n",
@@ -359,7 +362,7 @@ static void it_begins_with_a_key(void **state) {
 
 static void tells(void *user, const hd_error *warning) { *(hd_error *)user = *warning; }
 
-/* Numbers are cut to their width as in LLVM; that is told once, as is what has no frames. */
+/* Numbers are cut to their width as in LLVM. One warning reports that; one reports records without frames. */
 static void what_is_lost_is_told(void **state) {
     (void)state;
     const char *const wide = ONE(FRAME("0x1", "2", "3", "false")) "";
@@ -421,13 +424,13 @@ static void what_is_wrong_is_told_with_its_place(void **state) {
     /* characters of several bytes before it */
     is_wrong(HEAP "# \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n" RECORD("\xc3\xa9") RECORD("12"), 5, 59, "found '12'");
     is_wrong("\xef\xbb\xbf---\n\xc3\xa9: 1\n", 2, 7, "unknown key '\xc3\xa9'");
-    /* behind frames that libyaml did not get */
+    /* after frames that bypassed libyaml */
     is_wrong(ONE(FRAME("0x1", "1", "1", "true") FRAME("0x1", "1", "1", "true")) RECORD("12"), 9, 275, "found '12'");
 }
 
 #define ODD FRAME("0x1", "1", "1", "true")
 
-/* A line that looks like a frame, where none can be. */
+/* A line that looks like a frame, where no frame can be. */
 static void a_frame_is_none_elsewhere(void **state) {
     (void)state;
     is_wrong(HEAP RECORD("\"f\n" ODD "\""), 6, 116, "a frame precedes this, where frames are not allowed");
@@ -456,7 +459,7 @@ static void leniently_a_record_is_left_out(void **state) {
     hd_dump_free(dump);
 }
 
-/* An endless text of one character, behind a beginning. */
+/* An endless text: a beginning, and then one repeated character. */
 typedef struct endless {
     const char *begin;
     size_t at;
@@ -496,9 +499,8 @@ static void what_grows_without_end_is_refused(void **state) {
     }
 }
 
-/* What libyaml would take time for that grows with the square: collections within collections, of which it looks at all with
-   each token, and tags that a document declares, whichever line breaks are between, which it compares with each other
-   before it says anything. */
+/* Texts for which libyaml needs quadratic time. It looks at all open collections with each token. It also compares
+   all tags that a document declares, with any line breaks, before its first event. */
 static void what_takes_time_is_not_read_on(void **state) {
     (void)state;
     enum { MANY = 5000 };
@@ -511,7 +513,7 @@ static void what_takes_time_is_not_read_on(void **state) {
     for (size_t i = 0; i < sizeof nested / sizeof *nested; i++)
         for (int in_list = 0; in_list < 2; in_list++) {
             strcpy(text, "---\nMemprofProfile:\n  Records:\n    - { FunctionGUID: 5 }\n");
-            strcat(text, in_list ? "    - " : "  Foo: "); /* a piece that is left out; a key that is passed over */
+            strcat(text, in_list ? "    - " : "  Foo: "); /* in a skipped piece, or in an unknown key */
             if (*nested[i] == '-' || *nested[i] == '?') strcat(text, "\n      ");
             for (int k = 0; k < MANY; k++) strcat(text, nested[i]);
             assert_int_equal(hd_read_memory(text, strlen(text), &options, &dump, &err), HD_OK);
@@ -529,7 +531,7 @@ static void what_takes_time_is_not_read_on(void **state) {
     free(text);
 }
 
-/* The most that are open at once in what can be read is far from the limit, and is read. */
+/* Valid files nest far less than the limit, and are read. */
 static void what_is_nested_as_deep_as_allowed_is_read(void **state) {
     (void)state;
     char text[1000] = "---\nMemprofProfile:\n  Foo: ";
@@ -545,7 +547,7 @@ static const char damaged[] = HEAP RECORD("f") ALLOCATION FRAME("0x1f", "2", "3"
     "DataAccessProfiles:\n  SampledRecords:\n    - { Symbol: s, AccessCount: 5, Locations: [ { FileName: a.c, Line: 1 } ] }\n  KnownColdSymbols: [ q ]\n"
     "  KnownColdStrHashes: [ 9 ]\n...\n";
 
-/* The first text that is kept is a symbol. */
+/* The first stored text is a symbol. */
 static const char accessed[] = "---\nDataAccessProfiles:\n  SampledRecords:\n    - { Symbol: a.__uniq.1.b, AccessCount: 5 }\n";
 
 static void malformed_numbers_are_refused(void **state) {

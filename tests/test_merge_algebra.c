@@ -1,5 +1,6 @@
-/* Merging as algebra: partial results that are written as rows, read, and merged on give the same bytes as one merge, in
-   every tree and order: of profiles, of breakdowns with their bounds, and of both. */
+/* Merging is associative and commutative: partial results that are written as rows, read, and merged again give the
+   same bytes as one merge. This holds for every tree and order, for profiles, for breakdowns with their bounds, and
+   for both. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -38,7 +39,7 @@ static void leaf_make(leaf *x, uint64_t *r, int model, uint32_t cells, int numbe
     hd_profile_free(p);
 }
 
-/* A merger's parts as rows; the merger is as new then. */
+/* The parts of a merger as rows; the merger is empty afterwards. */
 static hd_buffer parts(hd_merger *m, hd_rows_form form) {
     hd_heap heaps[2];
     hd_error err;
@@ -62,7 +63,7 @@ static void add_rows(hd_merger *m, const hd_buffer *rows) {
     hd_dump_free(dump);
 }
 
-/* The sum as it is in the end, where profiles and breakdowns are one. */
+/* The final sum, in which profiles and breakdowns are one heap. */
 static hd_buffer whole(hd_merger *m) {
     hd_heap heap;
     hd_error err;
@@ -73,7 +74,7 @@ static hd_buffer whole(hd_merger *m) {
     return rows;
 }
 
-/* What one merge gives: its parts, and all of it. */
+/* The result of a single merge: its parts, and the whole sum. */
 static void all_at_once(const leaf *leaves, size_t n, hd_buffer *of_parts, hd_buffer *all) {
     hd_merger *m = hd_merger_create(NULL, NULL);
     for (size_t i = 0; i < n; i++) add(m, &leaves[i].heap);
@@ -97,7 +98,7 @@ static void check_last(const hd_buffer *last, const hd_buffer *of_parts, const h
     hd_merger_free(m);
 }
 
-/* The tree number `shape` of those with so many leaves, as rows. */
+/* The number of trees with n leaves. */
 static uint64_t shapes(size_t n) {
     uint64_t count[9] = { 0, 1 };
     for (size_t k = 2; k <= n; k++)
@@ -105,7 +106,7 @@ static uint64_t shapes(size_t n) {
     return count[n];
 }
 
-/* What trees of so many leaves from one on gave: part of larger trees, most of them many times. */
+/* Results of subtrees, by first leaf, number of leaves and shape; most occur in many trees. */
 static hd_buffer trees[8][9][429];
 
 static void trees_forget(void) {
@@ -152,7 +153,7 @@ static void every_tree(void **state) {
 
 enum { MANY = 1000, PROGRAMS = 17 };
 
-/* Groups of any size are merged until one is left. */
+/* Merges groups of any size until one is left. */
 static hd_buffer any_tree(const leaf *leaves, uint64_t *r) {
     static hd_buffer part[MANY];
     size_t order[MANY], n = MANY, left = 0;
@@ -187,7 +188,7 @@ static void any_tree_of_many(void **state) {
     for (int model = 0; model < MODELS; model++) {
         uint64_t r = 7 + (uint64_t)model;
         hd_buffer of_parts, all;
-        for (int i = 0; i < MANY; i++) { /* most are runs of few programs, as in a fleet */
+        for (int i = 0; i < MANY; i++) { /* most heaps are runs of few programs, as in a fleet */
             uint64_t program = 1000 * (uint64_t)model + (uint64_t)i % PROGRAMS;
             leaf_make(&leaves[i], i % 40 ? &program : &r, model, 3, i);
         }
@@ -203,7 +204,7 @@ static void any_tree_of_many(void **state) {
     }
 }
 
-/* Labels that all share stay; the others go, and so they do where one heap lacks them. */
+/* Labels that all heaps share stay. The others are dropped, also if only one heap lacks them. */
 static void labels_that_all_share_stay(void **state) {
     (void)state;
     hd_label one[] = { { "host", "a" }, { "day", "1" }, { "run", "x" } }, two[] = { { "run", "y" }, { "host", "a" }, { "day", "1" } };

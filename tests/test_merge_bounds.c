@@ -1,5 +1,6 @@
-/* Merged breakdowns: how much more an entry may hold where a heap does not list it. Found again from the definition,
-   by paths, and held against what the heaps hold in truth; in every tree of merges, with all that can fail. */
+/* Merged breakdowns have bounds: how much more an entry may hold in heaps that do not list it. Computes the bounds
+   again from their definition, by paths, and compares them with the true contents of the heaps. Tests every tree of
+   merges, and every failure. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,9 +13,9 @@
 
 enum { AXES = 3, HEAPS = 6 };
 #define ROUNDS long_or_short(120, 48)
-static const char *const axis_names[AXES] = { "backtrace", "type", "arena" }; /* in the order of sums */
+static const char *const axis_names[AXES] = { "backtrace", "type", "arena" }; /* in the order of merged heaps */
 
-/* Where an entry is, as paths: "" is the root. */
+/* The position of an entry, as paths: "" is the root. */
 typedef struct tuple {
     char path[AXES][40];
 } tuple;
@@ -31,7 +32,7 @@ static int last_axis(const tuple *t) {
     return a;
 }
 
-/* One step towards the total, along the axis that is returned. */
+/* One step towards the total, along the returned axis. */
 static int lift(tuple *t) {
     int a = last_axis(t);
     assert_true(*t->path[a] == '/');
@@ -59,7 +60,7 @@ static tuple tuple_of(const hd_axis *axes, const hd_rows *rows, uint32_t row) {
     return t;
 }
 
-/* Rows by path: what a heap lists, or its cells. */
+/* Rows by path: the entries of a heap, or its cells. */
 typedef struct listing {
     uint32_t n;
     tuple *at;
@@ -89,7 +90,7 @@ static int listed(const listing *l, const tuple *t) {
     return -1;
 }
 
-/* What entry t of one heap holds beyond those one step below it along an axis. */
+/* The bytes of entry t beyond its listed children along an axis. */
 static uint64_t rest(const listing *l, int t, int axis) {
     uint64_t rest = l->bytes[t];
     if (!l->has[axis]) return rest;
@@ -101,7 +102,7 @@ static uint64_t rest(const listing *l, int t, int axis) {
     return rest;
 }
 
-/* The most an entry holds in a heap that does not list it. */
+/* The most bytes of an entry in a heap that does not list it. */
 static uint64_t open_at(const listing *l, const tuple *entry) {
     tuple t = *entry;
     int axis, at;
@@ -141,7 +142,7 @@ static uint32_t some_node(hd_profile *p, uint32_t axis, uint64_t *r) {
     return node;
 }
 
-/* Over some of the axes, in any order. */
+/* A profile over some of the axes, in any order. */
 static hd_profile *some_profile(uint64_t *r, bool each) {
     hd_profile_desc desc = { .axis_count = each ? AXES : 1 + (uint32_t)hd__test_below(r, AXES) };
     int order[AXES] = { 0, 1, 2 };
@@ -161,7 +162,7 @@ static hd_profile *some_profile(uint64_t *r, bool each) {
     return p;
 }
 
-/* By any policy, also with entries listed that those above are not. */
+/* A breakdown by any policy. With `contradicts`, its cumulative sizes may contradict each other. */
 static hd_breakdown *some_breakdown(uint64_t *r, const hd_profile *p, bool contradicts) {
     hd_cutoff c = { 0 };
     hd_breakdown *b;
@@ -180,7 +181,7 @@ static hd_breakdown *some_breakdown(uint64_t *r, const hd_profile *p, bool contr
     return exported(p, c);
 }
 
-/* Heaps, with what they hold and list. At most the first is a profile. */
+/* Heaps, with their true cells and their entries. Only the first may be a profile. */
 typedef struct family {
     int n;
     hd_heap heap[HEAPS];
@@ -229,7 +230,7 @@ static void assert_same_sums(const hd_heap *a, const hd_heap *b) {
 
 /* Tests. -------------------------------------------------------------------------------------- */
 
-/* 100 bytes of /f are 60 of /f/x here, and 5 + 95 there. */
+/* 100 bytes of /f are 60 of /f/x in the first heap, and 5 + 95 in the second. */
 static hd_heap small_sum(hd_profile *p, hd_profile *q, hd_heap heaps[2]) {
     add_cell(p, "/f/x", NULL, 60, 6);
     add_cell(p, "/f/y", NULL, 40, 3);
@@ -251,8 +252,8 @@ static void entry_says_what_it_may_hold_where_it_is_not_listed(void **state) {
     assert_text(breakdown_text(sum.breakdown), "/ 210 12\n/f 200 11\n/f/x 60 6\n/f/z 95 1\n");
     assert_int_equal(rows->unlisted[0], 0);
     assert_int_equal(rows->unlisted[1], 0);
-    assert_int_equal(rows->unlisted[2], 5);     /* what /f holds in the second beyond /f/z */
-    assert_int_equal(rows->unlisted[3], 40);    /* what /f holds in the first beyond /f/x */
+    assert_int_equal(rows->unlisted[2], 5);     /* bytes of /f in the second heap outside of /f/z */
+    assert_int_equal(rows->unlisted[3], 40);    /* bytes of /f in the first heap outside of /f/x */
     assert_int_equal(rows->slack[0], 10);
     assert_int_equal(rows->slack[1], 45);
     assert_int_equal(rows->slack[2], 60 + 5);
@@ -281,9 +282,9 @@ static void bounds_are_as_defined(void **state) {
     }
 }
 
-/* The sum of heaps low .. high - 1 by the tree with this number; *trees: how many there are. */
+/* The sum of heaps low .. high - 1 by the tree with this number. */
 static hd_heap by_tree(const hd_heap *heaps, const int *order, int low, int high, uint64_t number) {
-    static const uint64_t trees[] = { 1, 1, 1, 2, 5, 14, 42 }; /* with so many leaves */
+    static const uint64_t trees[] = { 1, 1, 1, 2, 5, 14, 42 }; /* number of trees by number of leaves */
     hd_heap parts[2], sum;
     int at = low + 1;
     if (high - low == 1) return merged(&heaps[order[low]], 1);
@@ -319,7 +320,7 @@ static void every_tree_of_merges_has_the_same_bounds(void **state) {
         }
 }
 
-/* What the heaps hold in truth at an entry: of "<self>", what stands at the node above. */
+/* The true bytes of the heaps at an entry. "<self>" has the cells at its parent node. */
 static uint64_t truth(const family *f, const tuple *t) {
     uint64_t bytes = 0;
     for (int k = 0; k < f->n; k++)
@@ -345,14 +346,14 @@ static void assert_true_of(const family *f, const hd_breakdown *sum) {
     }
 }
 
-/* All that cells stand at or below: what is not listed is within the slack. */
+/* For all bytes at or below any node, the unlisted bytes are within the slack. */
 static void assert_slack_true_of(const family *f, const hd_breakdown *sum) {
     listing l = listing_of(sum->axis, &sum->entries);
     uint32_t axes = sum->entries.axis_count;
     for (int k = 0; k < f->n; k++)
         for (uint32_t i = 0; i < f->cells[k].n; i++) {
             tuple t = f->cells[k].at[i];
-            for (int a = 0; a < AXES; a++, t = f->cells[k].at[i]) { /* with each of the axes lifted once */
+            for (int a = 0; a < AXES; a++, t = f->cells[k].at[i]) { /* lift each axis once */
                 while (*t.path[0] || *t.path[1] || *t.path[2]) {
                     tuple up = t;
                     int axis = -1, at;
@@ -380,7 +381,7 @@ static void bounds_hold_what_the_heaps_hold(void **state) {
         assert_slack_true_of(&f, sum.breakdown);
         hd_heap_release(&sum);
         if (half == 1 && f.heap[0].profile) half = 0;
-        for (size_t k = 0; k < 3 && half; k++) { /* sums that are cut, and added up in turn */
+        for (size_t k = 0; k < 3 && half; k++) { /* sums that are cut, and added up again */
             hd_breakdown *cut[2];
             for (int i = 0; i < 2; i++) {
                 parts[i] = merged(f.heap + (i ? half : 0), i ? f.n - half : half);
@@ -398,7 +399,7 @@ static void bounds_hold_what_the_heaps_hold(void **state) {
     }
 }
 
-/* Each side of a diff is within its bounds, also where it does not list what the other does. */
+/* Each side of a diff is within its bounds, even for entries that only the other side lists. */
 static void diffs_hold_what_the_heaps_hold(void **state) {
     (void)state;
     uint64_t r = 17;
@@ -451,7 +452,7 @@ static void cut_keeps_the_bounds_of_what_it_lists(void **state) {
     }
 }
 
-/* One axis by itself: the entries at the roots of the others, as they are. */
+/* A single axis: its entries at the roots of the other axes are unchanged. */
 static void one_axis_keeps_its_bounds(void **state) {
     (void)state;
     uint64_t r = 29;
@@ -496,7 +497,7 @@ static void one_axis_keeps_its_bounds(void **state) {
     }
 }
 
-/* Whatever fails, what is merged afterwards is as if it had not been tried. */
+/* After any failure, later merges give the same result as without it. */
 static void what_fails_leaves_bounds_as_they_were(void **state) {
     (void)state;
     uint64_t r = 17;
@@ -559,7 +560,7 @@ static void overflow_leaves_bounds_as_they_were(void **state) {
     }
 }
 
-/* Slack is told along ways that depend on the order of axes: with another order it is made anew. */
+/* Slack belongs to paths that depend on the order of axes: with another order it is computed again. */
 static void bounds_hold_whatever_the_order_of_axes(void **state) {
     (void)state;
     uint64_t r = 19;
@@ -592,9 +593,9 @@ static void bounds_hold_whatever_the_order_of_axes(void **state) {
     }
 }
 
-/* Told. --------------------------------------------------------------------------------------- */
+/* Printing and comparing. --------------------------------------------------------------------- */
 
-/* What a print function writes, to be freed. */
+/* The output of a print function; the caller frees it. */
 static char *printed(hd_status (*print)(const hd_heap *heap, hd_out out), const hd_heap *heap) {
     hd__write_faults w = { 0 };
     char *text;
@@ -693,7 +694,7 @@ static void lines_say_how_much_more_they_may_be(void **state) {
     hd_profile_free(p), hd_profile_free(q);
 }
 
-/* Comparing and listing merged breakdowns takes memory for what they tell. */
+/* Comparing and listing merged breakdowns needs memory for the bounds. */
 static void what_runs_out_while_telling_is_an_error(void **state) {
     (void)state;
     uint64_t r = 23;

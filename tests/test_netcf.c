@@ -1,4 +1,4 @@
-/* .NET Compact Framework dumps: the document's samples, every spelling, every way to be wrong. */
+/* .NET Compact Framework dumps: the document's samples, every spelling, every fault. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@ static const char sample[] =
     "o 7cb42 2 64\no 1ce004 1 18\nt 3 System.OutOfMemoryException\n"
     "o 1ce056 1d 118 1ce11f 1ce14c 1ce079 1ce113 1ce116 1ce267 1ce26a 1ce26d\nr 22c81b 5 0\no 22c81e 1b 24\n"
     "r 22c81e 5 0\no 22c823 1b 28\nr 22c823 5 0\nc bubblecs.exe 763fbef\n";
-/* Its examples of single records, put together. */
+/* The document's examples of single records, combined. */
 static const char records[] =
     "a 2 HH3.exe 763f9d2\nt a1 com.PBSG.WATS.HH3.Biz.Entity.CorporateContacts\n"
     "o 1ce056 1d 118 1ce11f 1ce14c 1ce079\nr b2753 4 0 13c\nc HH3.exe 763fbef\n";
@@ -128,7 +128,7 @@ static void all_spellings_are_kept(void **state) {
         "a 2 A name  with spaces .exe 7F\nt AB List`1[[System.Int32, mscorlib, Version=2.0.0.0]]\n"
         "t AC  leading and trailing \no 1 AB 1F AB\nc A name  with spaces .exe 7F\n",
         "a 2 x 7f\no 00AB 1 1\no aD 1 1\no  ab0  1   1  2 \no 1 1 1 \no 0 1 1\nr 1  0 0\nr 1 1 0 \nc x 007F\n",
-        "a 2 x 7f\no 1 1 1 2 \no 2 1 1 \no 3 1 1\nc x 7f\n",      /* the space at the end is the custom */
+        "a 2 x 7f\no 1 1 1 2 \no 2 1 1 \no 3 1 1\nc x 7f\n",      /* a space at the end of the line is customary */
         "a 2 x 0\nc x 0\na 2 y 1\no 1 1 1\nc y 2\na 2 x 0\nt 1 t\nc x 0\n",
         "a ffffffff x ffffffffffffffff\no ffffffffffffffff ffffffffffffffff fffffffffffffffe 123456789\n"
         "t ffffffffffffffff t\nr ffffffffffffffff ffffffff ffffffff\nc x 0\n",
@@ -183,7 +183,8 @@ static void domains_are_merged(void **state) {
     const hd_graph *g = hd_dump_graph(doc);
     hd_graph_summary s = hd_graph_summarize(g);
     assert_int_equal(hd_netcf_domain_count(hd_dump_netcf(doc)), 2);
-    assert_int_equal(hd_graph_object_count(hd_netcf_domain(hd_dump_netcf(doc), 0).graph), 3); /* 20 is not its own */
+    /* object 20 is not in this domain */
+    assert_int_equal(hd_graph_object_count(hd_netcf_domain(hd_dump_netcf(doc), 0).graph), 3);
     assert_int_equal(s.objects, 3);
     assert_int_equal(s.bytes, 8 + 8 + 16);
     assert_int_equal(s.classes, 1);
@@ -193,7 +194,7 @@ static void domains_are_merged(void **state) {
     hd_dump_free(doc);
 }
 
-/* What is wrong, where, and what lenient reading makes of it: its warnings, and what it writes. */
+/* The fault, its place, and the result of lenient reading: its warnings, and the file that it writes. */
 static const struct { const char *text, *message, *lenient; uint64_t line, column, warnings; } bad[] = {
     { "a 2 x 0\n", "line 2, column 1: the end record of the application domain expected", "a 2 x 0\nc x 0\n", 2, 1, 1 },
     { "a 2 x 0\nt 1 T", "line 2, column 6: the end record of the application domain expected",
@@ -286,7 +287,7 @@ static void what_is_wrong_is_told(void **state) {
     }
 }
 
-/* Odd names and spellings that only lenient reading takes: what is written of them is read strictly. */
+/* Odd names and spellings that only lenient reading accepts: they are written so that strict reading accepts them. */
 static void what_is_left_of_malformed_files_is_well_formed(void **state) {
     (void)state;
     static const char *const texts[][2] = {
@@ -303,7 +304,7 @@ static void what_is_left_of_malformed_files_is_well_formed(void **state) {
     }
 }
 
-/* Detected by its first record, whatever blank lines are before it. */
+/* Detected by its first record, after any blank lines. */
 static void dumps_may_begin_with_blank_lines(void **state) {
     (void)state;
     static const char text[] = "\r\n\na 2 x 0\no 1 1 1\nc x 0\n";
@@ -333,7 +334,7 @@ static void nul_bytes_are_wrong(void **state) {
     }
 }
 
-/* Two gigabytes without a newline, never all in memory. */
+/* Two gigabytes without a newline; memory never holds all of them. */
 static void a_line_of_two_gigabytes(void **state) {
     (void)state;
     static const char text[] = "a 2 x 0\nt 1 yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\nc x 0\n";
@@ -400,7 +401,7 @@ static void reading_may_fail(void **state) {
     hd_dump *doc = NULL;
     hd_error err;
     assert_int_equal(hd_read_as(&hd_format_netcf, hd__faults_in(&r), NULL, &doc, &err), HD_IO);
-    assert_int_equal(err.offset, HD_DETECT_FIRST + 50); /* what is looked at first is two reads */
+    assert_int_equal(err.offset, HD_DETECT_FIRST + 50); /* detection needs two reads */
     assert_null(doc);
     for (uint64_t at = 1; at < 3; at++) {
         hd__write_faults w = { .fail_at = at };
@@ -450,7 +451,7 @@ static void large_dumps_have_known_answers(void **state) {
     }
 }
 
-/* An input that gives a line at a time. */
+/* An input that returns one line at a time. */
 typedef struct hd__lines {
     const char *data;
     size_t size, at;
@@ -481,7 +482,7 @@ static void same_records(const hd_netcf_record *a, const hd_netcf_record *b) {
     if (a->reference_count) assert_memory_equal(a->references, b->references, 8 * a->reference_count);
 }
 
-/* A number as it may be spelled: seldom with leading zeros, upper case or something that is no digit. */
+/* A random number, sometimes with leading zeros, in upper case, or with a character that is no digit. */
 static size_t random_number(char *to, uint64_t *random, unsigned digits) {
     static const char wrong[] = "gG@`:/!~\t\x7f\x80\xb1\xc1\xff", *format = "%llx";
     uint64_t value = hd__test_random(random) >> (64 - 4 * digits);
@@ -494,7 +495,7 @@ static size_t random_number(char *to, uint64_t *random, unsigned digits) {
     return n;
 }
 
-/* Lines of objects in nearly usual spelling, 1 to 16 digits a number. */
+/* Lines of objects in nearly usual spelling, with numbers of 1 to 16 digits. */
 static size_t random_objects(char *to, uint64_t *random, unsigned lines) {
     size_t n = (size_t)sprintf(to, "a 2 x 0\n");
     bool spaces = hd__test_below(random, 2), returns = hd__test_below(random, 4) == 0;
@@ -513,7 +514,7 @@ static size_t random_objects(char *to, uint64_t *random, unsigned lines) {
     return n + (size_t)sprintf(to + n, "c x 0\n");
 }
 
-/* Objects far from the end of the window are read by a shorter way; a window of one line has no such. */
+/* Objects far from the end of the window are read by a fast path, which a window of one line never takes. */
 static void both_ways_of_reading_objects_agree(void **state) {
     (void)state;
     static char text[1 << 16];
@@ -545,7 +546,7 @@ static void both_ways_of_reading_objects_agree(void **state) {
     assert_in_range(wrong, 300, 3000);
 }
 
-/* Any graph becomes a dump that is read as that graph. */
+/* Any graph can be written as a dump, and reads as the same graph. */
 static void graphs_are_written(void **state) {
     (void)state;
     hd_graph *g = heap_like(500, 3);
@@ -596,7 +597,7 @@ static void every_allocation_may_fail(void **state) {
     }
 }
 
-/* Every prefix and every flipped bit: an error with its place, or a document that writes what it read. */
+/* Every prefix and every flipped bit: an error with its place, or a document that writes the bytes that it read. */
 static void try_both(const char *text, size_t size) {
     for (int lenient = 0; lenient < 2; lenient++) {
         hd_options o = { .lenient = lenient };
@@ -622,7 +623,7 @@ static void prefixes_and_flipped_bits(void **state) {
         char *copy = malloc(size);
         for (size_t n = 0; n <= size; n++) {
             memcpy(copy, texts[t], size);
-            char *exact = malloc(n ? n : 1); /* so that reading past it shows */
+            char *exact = malloc(n ? n : 1); /* so that sanitizers find a read past the end */
             memcpy(exact, texts[t], n);
             try_both(exact, n);
             free(exact);
@@ -635,7 +636,7 @@ static void prefixes_and_flipped_bits(void **state) {
     }
 }
 
-/* The bound is for all domains together. */
+/* The limit is for all domains together. */
 static void many_domains_share_the_memory_allowed(void **state) {
     (void)state;
     hd__faults f = { 0 };
@@ -681,7 +682,7 @@ static void reading_and_writing_can_be_cancelled(void **state) {
     }
 }
 
-/* Domains of a few bytes each, all alike. */
+/* Equal domains of a few bytes each. */
 static void small_domains_take_little(void **state) {
     (void)state;
     static const char *const domains[] = { "a 2 d 0\nc d 1\n", "a 2 d 0\nt 1 A\no 1 1 8\nr 1 0 0\nc d 1\n" };

@@ -1,5 +1,5 @@
-/* Objects that could not be made: what is called with NULL in their place. A program that does not look is to
-   run on without its recording. */
+/* Objects that could not be made: calls with NULL in their place. A program that does not check must run on without
+   its recording. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -91,7 +91,7 @@ static void no_recorder_records_nothing(void **state) {
     assert_non_null(strstr(err.message, "recorder"));
     assert_int_equal(hd_recorder_snapshot(NULL, NULL, &profile, NULL), HD_INVALID);
     assert_null(profile);
-    assert_true(hd_record_suspend()); /* nobody was left inside */
+    assert_true(hd_record_suspend()); /* no lock or suspension is left over */
     hd_record_resume();
 }
 
@@ -164,7 +164,7 @@ static void quick_start(const hd_snapshot_options *options) {
     hd_recorder_free(rec);
 }
 
-/* The manual's own quick start, which does not look, with the OS or the allocator refusing at each place. */
+/* The quick start of the manual, which does not check. The OS or the allocator refuses at each place. */
 static void the_quick_start_survives_when_there_is_no_memory(void **state) {
     (void)state;
     hd_snapshot_options options = { .options.limits.max_memory = 0 };

@@ -1,5 +1,5 @@
-/* threads. How full pages are, and whose blocks keep them: exactly what laying each byte of each block on its page by
-   hand says, in the process and from outside, whatever addresses there are; and each allocation that fails. */
+/* threads. How full pages are, and which blocks keep them resident. Compares with a byte map of each page, in the
+   process and from outside, with any addresses. Lets each allocation fail. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -65,7 +65,7 @@ static hd_pages *seen(const hd_pages_options *options) {
     return pages;
 }
 
-/* The type that a group stands for, where each context is one. */
+/* The type of a group, if each context is a group. */
 static const char *type_of(uint32_t context) {
     return (const char *)hd_contexts_frame(hd_recorder_contexts(rec), context).value;
 }
@@ -98,7 +98,7 @@ static void assert_same(const hd_pages *a, const hd_pages *b) {
     }
 }
 
-/* Of both ways to ask, which say the same. */
+/* Asks in the process and from outside; the answers must be equal. */
 static hd_pages *both(const hd_pages_options *options) {
     hd_pages *a = own(options), *b = seen(options);
     assert_same(a, b);
@@ -113,11 +113,11 @@ static void pages_are_touched_alone_and_shared(void **state) {
     hd_pages_summary t;
     (void)state;
     create(NULL);
-    alloc(BASE, 100, "A");                         /* page 0: A alone */
+    alloc(BASE, 100, "A");                         /* page 0: only A */
     alloc(BASE + 4096, 300, "A");                  /* page 1: A and B, 3 to 1 */
     alloc(BASE + 4096 + 512, 100, "B");
     alloc(BASE + 3 * 4096 - 16, 4096 * 3 + 32, "C"); /* 2 (16 bytes), 3, 4, 5, 6 (16 bytes) */
-    alloc(BASE + 6 * 4096 + 16, 16, "B");          /* 6: half and half */
+    alloc(BASE + 6 * 4096 + 16, 16, "B");          /* page 6: half A, half B */
     p = both(&small);
     assert_use(p, "A", (hd_page_use){ .bytes = 400, .blocks = 2, .pages = 2, .alone = 1, .share = 4096 + 3072,
                                       .used = 100 + 400 });
@@ -134,7 +134,7 @@ static void pages_are_touched_alone_and_shared(void **state) {
     assert_int_equal(t.tenths[0], 4);
     assert_int_equal(t.tenths[9], 3);
     hd_pages_free(p);
-    hd_record_free(rec, at(BASE + 4096));          /* B keeps page 1 alone now */
+    hd_record_free(rec, at(BASE + 4096));          /* now only B keeps page 1 */
     p = both(&small);
     assert_use(p, "A", (hd_page_use){ .bytes = 100, .blocks = 1, .pages = 1, .alone = 1, .share = 4096, .used = 100 });
     assert_use(p, "B", (hd_page_use){ .bytes = 116, .blocks = 2, .pages = 2, .alone = 1, .share = 4096 + 2048,
@@ -147,9 +147,9 @@ static void blocks_without_bytes_hold_a_page_and_overlaps_are_cut(void **state) 
     (void)state;
     create(NULL);
     alloc(BASE, 0, "A");
-    alloc(BASE + 8192, 10000, "B");                /* a free that was missed: C begins in it */
+    alloc(BASE + 8192, 10000, "B");                /* the recorder missed a free: C begins inside this block */
     alloc(BASE + 8192 + 32, 32, "C");
-    alloc(UINT64_MAX - 15, 4096, "D");             /* to the end of all addresses, and no further */
+    alloc(UINT64_MAX - 15, 4096, "D");             /* this block is cut at the last address */
     p = both(&small);
     assert_use(p, "A", (hd_page_use){ .blocks = 1, .pages = 1, .alone = 1, .share = 4096, .used = 1 });
     assert_use(p, "B", (hd_page_use){ .bytes = 10000, .blocks = 1, .pages = 1, .share = 2048, .used = 64 });
@@ -166,7 +166,7 @@ static void groups_are_counted_as_one(void **state) {
     (void)state;
     create(NULL);
     alloc(BASE, 100, "A");
-    alloc(BASE + 128, 100, "B");                   /* contexts 1 and 2: one group */
+    alloc(BASE + 128, 100, "B");                   /* contexts 1 and 2 are one group */
     p = both(&o);
     assert_int_equal(hd_pages_count(p), 1);
     assert_int_equal(hd_pages_use(p, 0).group, 1);
@@ -174,7 +174,7 @@ static void groups_are_counted_as_one(void **state) {
     assert_int_equal(hd_pages_use(p, 0).used, 200);
     assert_int_equal(hd_pages_use(p, 1).blocks, 0);
     hd_pages_free(p);
-    alloc(BASE + 256, 100, "newer");               /* than the groups: left out */
+    alloc(BASE + 256, 100, "newer");               /* its context is newer than the groups: skipped */
     p = both(&o);
     assert_int_equal(hd_pages_total(p).bytes, 200);
     hd_pages_free(p);
@@ -183,7 +183,7 @@ static void groups_are_counted_as_one(void **state) {
     assert_string_equal(err.message, "a group below 2 expected, 2 found");
 }
 
-/* By hand: a byte each for who has it, of few pages. */
+/* The byte map: the owner of each byte of a few pages. */
 enum { PAGES = 600, TYPES = 5 };
 static char names[TYPES][2] = { "A", "B", "C", "D", "E" };
 
@@ -243,8 +243,8 @@ static void assert_counted(const hd_pages *p, const counted *c) {
     assert_int_equal(share, c->pages * hd_pages_total(p).page_bytes);
 }
 
-/* Blocks of all sizes, one after the other with gaps, at any multiple of `step`, across borders of shards and spans;
-   some are freed, and what is recorded comes in no order. */
+/* Blocks of all sizes in sequence, with gaps, at multiples of `step`, across borders of shards and spans. Some are
+   freed; they are recorded in random order. */
 static void random_blocks(uint32_t shards, uint64_t step, uint64_t seed) {
     enum { BLOCKS = 4000 };
     uint64_t bytes = (uint64_t)PAGES * 4096, base = BASE + ((uint64_t)8 << 20) - bytes / 2, n = 0;
@@ -259,7 +259,7 @@ static void random_blocks(uint32_t shards, uint64_t step, uint64_t seed) {
         p += (size[n] ? size[n] : 1) + (drawn(20) ? drawn(64) : drawn(30000));
         n++;
     }
-    for (uint64_t i = 0; i < n; i++) {             /* in no order */
+    for (uint64_t i = 0; i < n; i++) {             /* in random order */
         uint64_t k = drawn(n), a = address[i], s = size[i];
         address[i] = address[k], size[i] = size[k], address[k] = a, size[k] = s;
     }
@@ -296,7 +296,8 @@ static void random_blocks(uint32_t shards, uint64_t step, uint64_t seed) {
 static void random_blocks_are_counted_as_by_hand(void **state) {
     static const uint64_t steps[] = { 16, 1, 8 };
     (void)state;
-    for (uint32_t i = 0; i < 9; i += (uint32_t)long_or_short(1, 4)) { /* 0, 4, 8: each of both once */
+    /* 0, 4, 8: each value of both parameters once */
+    for (uint32_t i = 0; i < 9; i += (uint32_t)long_or_short(1, 4)) {
         random_blocks(1u << (i % 3 * 2), steps[i / 3], i);
         hd_recorder_free(rec);
         rec = NULL;
@@ -315,7 +316,7 @@ static void far_apart(void **state) {
     assert_use(p, "A", (hd_page_use){ .bytes = 15000, .blocks = 1500, .pages = use_of(p, "A").pages,
                                       .alone = use_of(p, "A").pages, .share = use_of(p, "A").pages * 4096,
                                       .used = 15000 });
-    assert_in_range(hd_pages_total(p).pages, 2999, 3010); /* a few lie on two */
+    assert_in_range(hd_pages_total(p).pages, 2999, 3010); /* a few blocks cover two pages */
     hd_pages_free(p);
 }
 
@@ -401,7 +402,7 @@ static void contexts_have_names_from_outside(void **state) {
     create(NULL);
     alloc(BASE, 1, "A");
     alloc(BASE + 64, 2, "B");
-    hd_record_free(rec, at(BASE));                 /* allocated, and has a name still */
+    hd_record_free(rec, at(BASE));                 /* its context still has a name */
     assert_int_equal(hd_recorder_view_contexts(region, BYTES, 0, NULL, keep_context, &n, &p, NULL), HD_OK);
     assert_int_equal(n.count, 2);
     assert_int_equal(hd_profile_cells(p).count, 0);
@@ -414,7 +415,7 @@ static void contexts_have_names_from_outside(void **state) {
     assert_int_equal(hd_recorder_view_contexts(region, BYTES, 7, NULL, keep_context, &n, &p, NULL), HD_INVALID);
 }
 
-/* Whatever stands in the region: it ends, and takes no more than there is. */
+/* With any bytes in the region, a view ends, and takes no more memory than the region has. */
 static void any_region_ends(void **state) {
     uint64_t used;
     uint8_t *copy;
@@ -443,7 +444,7 @@ static void any_region_ends(void **state) {
     munmap(copy, used);
 }
 
-/* Around a realloc, and when a type is told later. */
+/* Around a realloc, and when a type is set later. */
 static void blocks_that_move_are_seen_where_they_are(void **state) {
     hd_allocation taken;
     hd_pages *p;
@@ -460,7 +461,7 @@ static void blocks_that_move_are_seen_where_they_are(void **state) {
     assert_use(p, "A", (hd_page_use){ .bytes = 100, .blocks = 1, .pages = 1, .alone = 1, .share = 4096, .used = 100 });
     hd_pages_free(p);
     assert_true(hd_record_take(rec, at(BASE), &taken));
-    alloc(BASE + 8192 + 2048, 100, "A");           /* another address, beside B */
+    alloc(BASE + 8192 + 2048, 100, "A");           /* another address, next to B */
     hd_record_drop(rec, &taken);
     p = both(&small);
     assert_use(p, "A", (hd_page_use){ .bytes = 100, .blocks = 1, .pages = 1, .share = 2048, .used = 200 });
@@ -475,7 +476,7 @@ static void blocks_that_move_are_seen_where_they_are(void **state) {
 static volatile bool enough;
 
 static void *churn(void *number) {
-    uint64_t n = (uint64_t)(uintptr_t)number, base = BASE + (n << 16), x = n; /* shards are shared */
+    uint64_t n = (uint64_t)(uintptr_t)number, base = BASE + (n << 16), x = n; /* threads share shards */
     while (!__atomic_load_n(&enough, __ATOMIC_RELAXED)) {
         void *p = at(base + (x = x * 5 + 1, x % 256) * 256);
         hd_record_alloc(rec, p, 100 + x % 150, names[n % TYPES]);

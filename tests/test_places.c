@@ -1,4 +1,4 @@
-/* Where the code of frames is, kept by name; and facts that files say of themselves. */
+/* The code locations of frames, stored by name; and facts that a file states about itself. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static void a_mapping_is_one_wherever_it_is_loaded(void **state) {
         assert_int_equal(number, i);
     }
     assert_int_equal(hd_places_mapping_count(places), 5);
-    for (uint32_t i = 0; i < 3; i++) {               /* what is no file's is where it is */
+    for (uint32_t i = 0; i < 3; i++) {               /* anonymous mappings are identified by their addresses */
         hd_mapping anonymous = { .start = 0x1000 * (i / 2), .limit = 0x1000 * (i / 2) + 0x3000 };
         assert_int_equal(hd_places_map(places, &anonymous, &number, NULL), HD_OK);
         assert_int_equal(number, 5 + i / 2);
