@@ -1,4 +1,4 @@
-/* pprof profiles: what real programs wrote, each rule of the format, and every way to be wrong. */
+/* pprof profiles: files of real programs, each rule of the format, and every fault. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,10 +13,10 @@
 #include "long.h"
 #include "pprof.h"
 
-/* A profile of one type, live bytes, and its blocks: strings 0 to 9. */
+/* A profile of live bytes and blocks; its strings are 0 to 9. */
 #define TYPES "1{1:1 2:2} 1{1:3 2:4} "
 #define STRINGS "6'' 6'inuse_objects' 6'count' 6'inuse_space' 6'bytes' 6'main' 6'f' 6'f.c' 6'_Z1gv' 6'type' "
-/* Two functions, each a location. */
+/* Two functions, with a location each. */
 #define PLACES "5{1:1 2:5} 5{1:2 2:6 4:7} 4{1:1 4{1:1}} 4{1:2 4{1:2 2:12}} "
 #define SAMPLE "2{1(2 1) 2(3 30)} "
 
@@ -32,7 +32,7 @@ static hd_dump *read_text(const char *text) {
     return read_bytes(b.data, b.size, NULL);
 }
 
-/* The cells, in the order of their samples: "/main/f (f.c:12) 30 3". */
+/* Compares the cells, in the order of their samples: "/main/f (f.c:12) 30 3". */
 static void cells(const hd_heap *heap, const char *text) { assert_text(profile_text(heap->profile), text); }
 
 static void has_cell(const hd_heap *heap, const char *line) {
@@ -57,7 +57,7 @@ static void writes(const hd_dump *dump, const void *data, size_t size) {
     hd_buffer_free(&out);
 }
 
-/* Files of programs: tests/data/README.md says what these say of them. ------------------------------- */
+/* Files of programs, with the totals that tests/data/README.md quotes. ------------------------------- */
 
 static void gos_profile_has_these_values(void **state) {
     (void)state;
@@ -81,7 +81,7 @@ static void gos_profile_has_these_values(void **state) {
     free(data);
 }
 
-/* Addresses are 0; names are all. */
+/* Its addresses are 0, so frames have only names. */
 static void datadogs_profile_has_these_values(void **state) {
     (void)state;
     uint8_t *data;
@@ -101,7 +101,7 @@ static void datadogs_profile_has_these_values(void **state) {
     free(data);
 }
 
-/* Files and lines without functions, and places in libraries. */
+/* Files and lines without functions, and locations in libraries. */
 static void gperftools_profile_has_these_values(void **state) {
     (void)state;
     uint8_t *data;
@@ -149,7 +149,7 @@ static void numbers_are_packed_or_not(void **state) {
     }
 }
 
-/* Innermost first in a location; a location that comes again is other frames of the same stack. */
+/* The lines of a location are innermost first. A location that repeats stands for more frames of the same stack. */
 static void inlined_calls_are_frames(void **state) {
     (void)state;
     hd_dump *dump = read_text(TYPES STRINGS "5{1:7 2:5} 5{1:9 2:6 4:7} 4{1:300 4{1:9 2:12} 4{1:9 2:40} 4{1:7}} 4{1:1 4{1:7}}"
@@ -224,7 +224,7 @@ static void units_are_told(void **state) {
     free(last);
 }
 
-/* A profile has one period. */
+/* A profile has only one sampling period. */
 static void heaps_not_sampled_alike_are_told_of(void **state) {
     (void)state;
     char *last = NULL;
@@ -277,7 +277,7 @@ static void labels_beyond_the_axes_are_told(void **state) {
     free(last);
 }
 
-/* Live blocks of n bytes, sampled every R on average, stand for others with a variance. */
+/* Live blocks of n bytes, sampled every R bytes on average, represent other blocks, with a variance. */
 static void estimates_have_errors(void **state) {
     (void)state;
     hd_dump *dump = read_text(TYPES STRINGS PLACES "11{1:3 2:4} 12:1000 9:7000 " "2{1(2 1) 2(10 10000) 3{1:4 3:1000}}");
@@ -309,11 +309,12 @@ static void these_are_taken(void **state) {
     static const char *const texts[] = {
         TYPES STRINGS,                                                  /* no samples */
         TYPES STRINGS PLACES SAMPLE "15'more' 99:1 100(1 2) 20{1:2}",   /* fields of later versions */
-        TYPES STRINGS "4{1:1 2:77 3:9} 2{1:1 2(1 1)}",                  /* no such mapping */
+        TYPES STRINGS "4{1:1 2:77 3:9} 2{1:1 2(1 1)}",                  /* there is no mapping with this id */
         TYPES STRINGS "2{2(1 1)}",                                      /* no stack */
         TYPES STRINGS "4{1:1 5:1 9:9} 2{1:1 2(1 1) 7:1}",
         TYPES STRINGS "5{1:18446744073709551615} 4{1:18446744073709551615 4{1:18446744073709551615}} 2{1:18446744073709551615 2(1 1)}",
-        TYPES STRINGS PLACES SAMPLE "%a1%01%00%00%00%00%00%00%00%00 %f5%01%00%00%00%00", /* unknown, 64 and 32 bits */
+        /* unknown fields, of 64 and 32 bits */
+        TYPES STRINGS PLACES SAMPLE "%a1%01%00%00%00%00%00%00%00%00 %f5%01%00%00%00%00",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         bytes b = encode(texts[i]);
@@ -324,14 +325,14 @@ static void these_are_taken(void **state) {
     }
 }
 
-/* Ways to be wrong. ---------------------------------------------------------------------------------- */
+/* Faults. -------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *text;
     hd_status status;
     uint64_t offset;             /* 0: none */
     const char *message;
-    uint64_t left;               /* bytes that lenient reading keeps; HD_UNKNOWN: it finds no heap either */
+    uint64_t left;               /* bytes after lenient reading; HD_UNKNOWN: it finds no heap either */
 } bad[] = {
     { TYPES, HD_MALFORMED, 12, "expected a table of strings, found none", HD_UNKNOWN },
     { TYPES "6'x'", HD_MALFORMED, 14, "expected string 0 to be empty, found 'x'", HD_UNKNOWN },
@@ -396,7 +397,7 @@ static void these_are_refused(void **state) {
     }
 }
 
-/* Stacks and names are told in few bytes, and are many. */
+/* A few bytes may refer to many stacks and names. */
 static void what_unfolds_is_bounded(void **state) {
     (void)state;
     static bytes b, inner;
@@ -481,10 +482,10 @@ static void each_truncation_is_told(void **state) {
         for (size_t n = 0; n < size; n++) {
             hd_dump *dump = NULL, *part = NULL;
             hd_error err = { 0 };
-            copy = malloc(n ? n : 1);            /* so that reading past its end is seen */
+            copy = malloc(n ? n : 1);            /* so that sanitizers find a read past the end */
             memcpy(copy, data, n);
             hd_status status = hd_read_memory(copy, n, NULL, &dump, &err);
-            taken += !status;                    /* cut between two fields it may be whole */
+            taken += !status;                    /* cut between two fields, it may be complete */
             assert_true(status == HD_OK || status == HD_MALFORMED || (status == HD_UNKNOWN_FORMAT && n < 64) || status == HD_UNSUPPORTED);
             if (status == HD_MALFORMED) assert_true(err.offset <= n);
             hd_status lenient = hd_read_memory(copy, n, &(hd_options){ .lenient = true }, &part, NULL);
@@ -551,7 +552,7 @@ static void reading_can_be_stopped(void **state) {
     hd_dump_free(dump);
 }
 
-/* First bytes that other formats, and texts, have. */
+/* The first bytes of other formats, and of texts. */
 static void other_inputs_are_not_taken(void **state) {
     (void)state;
     static const char *const texts[] = { "\n\n", "\n", "\n{\"traceEvents\":[]}", "a;b 12\n", "java;main 12\n", "\"(", "2;a 3\n", "*;b 1\n",
@@ -590,7 +591,7 @@ static hd_dump *reread(const hd_heap *heaps, size_t count) {
     return dump;
 }
 
-/* Whether these fields are in there, one after the other. */
+/* Whether `out` contains these fields, in a row. */
 static bool contains(const hd_buffer *out, const char *fields) {
     bytes b = encode(fields);
     for (size_t at = 0; at + b.size <= out->size; at++)
@@ -637,7 +638,7 @@ static void a_heap_has_these_bytes(void **state) {
     hd_profile_free(p);
 }
 
-/* Whatever a frame is called, it is called so again. */
+/* Any name of a frame reads as the same name again. */
 static void names_come_back(void **state) {
     (void)state;
     static const char *const names[] = {
@@ -690,7 +691,7 @@ static void parts_of_names_are_told(void **state) {
     }
 }
 
-/* Stacks are shared; what is live comes last. */
+/* Heaps with equal stacks share them; live bytes are the last type. */
 static void heaps_are_types(void **state) {
     (void)state;
     hd_profile *live = profile_new(1), *total = profile_new(1), *peak = profile_new(1), *third = profile_new(1);
@@ -742,7 +743,7 @@ static void heaps_are_types(void **state) {
     hd_profile_free(live), hd_profile_free(total), hd_profile_free(peak), hd_profile_free(third);
 }
 
-/* Leaves of the tree add up to the total; what is not listed has a name. */
+/* The leaves of the tree add up to the total; unlisted bytes have a name. */
 static void breakdowns_add_up(void **state) {
     (void)state;
     hd_profile *p = document_profile();
@@ -753,7 +754,7 @@ static void breakdowns_add_up(void **state) {
         hd_heap heap = { .allocator = "malloc", .breakdown = b };
         hd_dump *dump = reread(&heap, 1);
         assert_int_equal(hd_profile_bytes(hd_dump_heap(dump, 0)->profile), hd_profile_bytes(p));
-        if (!i) { /* all that there is: each stack with what it had of each type */
+        if (!i) { /* everything listed: each stack with its values of each type */
             hd_breakdown *again;
             assert_int_equal(hd_export(hd_dump_heap(dump, 0)->profile, NULL, NULL, &again, NULL), HD_OK);
             assert_true(breakdowns_equal(b, again));
@@ -776,7 +777,7 @@ static void breakdowns_add_up(void **state) {
     hd_profile_free(p);
 }
 
-/* Cells of any shape, written and read again. */
+/* Random heaps are equal after writing and reading. */
 static void random_heaps_come_back(void **state) {
     (void)state;
     uint64_t r = 5;
@@ -826,10 +827,10 @@ static void merged_profiles_are_written(void **state) {
     free(data[0]), free(data[1]);
 }
 
-/* What is beside names. ------------------------------------------------------------------------------- */
+/* Data other than names. ------------------------------------------------------------------------------ */
 
-/* Mappings, one without frames and one with a build id; an inlined call; a place in a library that has no name; one in
-   no mapping; a file without a function; a function by its symbol alone. */
+/* Mappings: one without frames, one with a build id. Frames: an inlined call; an address in a library without a name;
+   an address in no mapping; a file without a function; a function with only its symbol. */
 #define ADDRESSES TYPES STRINGS "6'/usr/lib/libc.so' 6'ab12' 6'app' " \
     "3{1:4 2:4096 3:8192 4:256 5:12 7:1 8:1 9:1 10:1} 3{1:9 2:65536 3:131072 5:10 6:11 8:1} 3{1:5 5:12} " \
     "5{1:1 2:5 3:5 5:3} 5{1:2 2:6 3:8 4:7 5:11} 5{1:3 4:7} 5{1:8 3:8} " \
@@ -879,7 +880,7 @@ static void what_is_beside_names_is_kept(void **state) {
     hd_dump_free(dump), hd_dump_free(again);
 }
 
-/* What is live may be less in the later of two profiles, and nothing was allocated less then. */
+/* The later of two profiles may have fewer live bytes, but never fewer allocated ones. */
 static void negative_values_cost_their_heap_alone(void **state) {
     (void)state;
     bytes b = encode("1{1:1 2:2} 1{1:3 2:4} 1{1:10 2:2} 1{1:11 2:4}" STRINGS "6'alloc_objects' 6'alloc_space'" PLACES
@@ -914,7 +915,7 @@ static void units_are_those_of_pprof(void **state) {
     }
 }
 
-/* Else they would be taken for two dumps of one heap, or added up. */
+/* Else a reader would take them for two dumps of one heap, or add them up. */
 static void types_of_one_heap_are_several_heaps(void **state) {
     (void)state;
     hd_dump *dump = read_text("1{1:10 2:4} 1{1:11 2:4} 1{1:10 2:4} 1{1:10 2:4}" STRINGS "6'heap-live-size' 6'heap_live_bytes'"
@@ -927,7 +928,7 @@ static void types_of_one_heap_are_several_heaps(void **state) {
     hd_dump_free(dump);
 }
 
-/* Functions of one name in two objects are two; objects that no place tells of are mappings. */
+/* Functions with one name in two object files stay separate. Object files without code locations become mappings. */
 static void objects_of_frames_are_kept(void **state) {
     (void)state;
     hd_dump *dump = read_text(TYPES STRINGS "6'/lib/libf.so.1' 6'/srv/app' 6'[vdso]' 6'f [clone .cold]'"
@@ -956,7 +957,8 @@ static void objects_of_frames_are_kept(void **state) {
 
 static bool hides_h(void *user, hd_str frame) { return ++*(int *)user, frame.len && frame.data[0] == 'h'; }
 
-/* pprof drops all that a function of drop_frames calls, but for what comes before the first that is not of these. */
+/* pprof drops a function of drop_frames with everything that it calls, except at the outer end of a stack. So
+   drop_frames may contain only functions that call no others. */
 static void drop_frames_are_what_calls_nothing_else(void **state) {
     (void)state;
     static const struct { const char *stacks, *drops; } cases[] = {
@@ -1007,7 +1009,7 @@ static void drop_frames_are_what_calls_nothing_else(void **state) {
     }
 }
 
-/* Loaded elsewhere, a library is the same one, and its addresses count from where it was first. */
+/* A library that was loaded at another address is the same library. Its addresses are relative to its first one. */
 static void places_of_several_profiles_are_added(void **state) {
     (void)state;
     hd_dump *first = read_text(TYPES STRINGS "6'/lib/a.so' 6'ab' 3{1:1 2:4096 3:8192 5:10 6:11} 4{1:1 2:1 3:4100} 2{1:1 2(1 10)}");
@@ -1030,7 +1032,7 @@ static void places_of_several_profiles_are_added(void **state) {
 
 static hd_status count_fact(void *user, const hd_fact *fact) { return (void)fact, ++*(size_t *)user, HD_OK; }
 
-/* A file that was read leniently tells what is whole of it. */
+/* Lenient reading returns the valid part of damaged places. */
 static void what_is_beside_names_fails_whole(void **state) {
     (void)state;
     bytes b = encode(ADDRESSES "2{1(7 6 3 2 1) 2(3 30)} 5{2:1} 4{1:20 4{1:99}} 13:6 9:99 10:1 11{1:3 2:4} 12:512 6#99");
@@ -1059,7 +1061,7 @@ static void what_is_beside_names_fails_whole(void **state) {
 
 /* Axes. ---------------------------------------------------------------------------------------------- */
 
-/* A profile of one cell with labels of the keys from 'a' + first on. */
+/* A profile of one cell, with `count` labels; their keys begin at 'a' + first. */
 static hd_dump *labelled(unsigned first, unsigned count, unsigned size) {
     char text[2048] = "6'' 6'space' 6'bytes' 6'v' 1{1:1 2:2} ";
     sprintf(text + strlen(text), "2{2:%u ", size);
@@ -1086,12 +1088,12 @@ static void profiles_with_unlike_axes_are_added(void **state) {
     assert_int_equal(hd_merge(parts, 3, NULL, &sum, &err), HD_UNSUPPORTED);
     assert_non_null(strstr(err.message, "axes"));
     err = (hd_error){ 0 };
-    parts[1].allocator = "b", parts[2].allocator = "c"; /* as heaps of one file they are too many as well */
+    parts[1].allocator = "b", parts[2].allocator = "c"; /* heaps in one file have too many labels together */
     hd_buffer none = { 0 };
     assert_int_equal(hd_pprof_write(parts, 3, NULL, hd_out_memory(&none), &err), HD_UNSUPPORTED);
     assert_int_equal(none.size, 0);
 
-    hd_profile *two = profile_new(2);                   /* down to two */
+    hd_profile *two = profile_new(2);                   /* down to two heaps */
     for (int i = 0; i < 2; i++) assert_int_equal(hd_profile_merge(two, parts[i].profile, NULL), HD_OK);
     assert_int_equal(hd_profile_axis_count(two), 2);
     assert_int_equal(hd_profile_bytes(two), 30);
@@ -1102,7 +1104,7 @@ static void profiles_with_unlike_axes_are_added(void **state) {
 
 static hd_status count_bytes(void *user, const void *data, size_t size) { return (void)data, *(uint64_t *)user += size, HD_OK; }
 
-/* A chain of calls that all have bytes: a profile of it has its square, and is refused before it is begun. */
+/* A chain in which every call has bytes: its profile would be quadratic. It is refused before anything is written. */
 static void chains_that_are_too_long_are_refused(void **state) {
     (void)state;
     static const char message[] = "a pprof profile of more than 2147483647 bytes: samples repeat the callers of "

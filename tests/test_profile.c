@@ -1,6 +1,6 @@
-/* Profiles and breakdowns: the document's own example, then each rule by itself. test_profile_tree.c has
-   the trees made of them, test_profile_random.c holds the rules against a brute-force model,
-   test_profile_faults.c has what happens when memory, time or the output runs out. */
+/* Profiles and breakdowns: the document's own example, then each rule. test_profile_tree.c tests their trees,
+   test_profile_random.c compares with a brute-force model, test_profile_faults.c lets memory, time or the output
+   fail. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -85,7 +85,7 @@ static void min_share_is_of_the_total_and_includes_its_bound(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);
     add_cell(p, "/a/x", NULL, 50, 1);
-    add_cell(p, "/a/y", NULL, 20, 1); /* a quarter of /a, but not of all */
+    add_cell(p, "/a/y", NULL, 20, 1); /* a quarter of /a, but not of the total */
     add_cell(p, "/b", NULL, 25, 1);
     add_cell(p, "/c", NULL, 5, 1);
     assert_cut(p, (hd_cutoff){ .min_share = 0.25 }, "/ 100 4\n/a 70 2\n/a/x 50 1\n/b 25 1\n");
@@ -135,8 +135,8 @@ static void policies_that_are_set_must_all_hold(void **state) {
     hd_profile_free(p);
 }
 
-/* T holds 8 of the 10 bytes of /a but 8 of the 98 bytes of all T: only the breakdown of /a by type
-   reaches the entry (/a, T). What it is then broken down into counts from there. */
+/* T holds 8 of the 10 bytes of /a, but 8 of the 98 bytes of all T. Only the breakdown of /a by type lists the entry
+   (/a, T). Its own breakdown continues from there. */
 static void entry_is_listed_when_one_of_the_breakdowns_that_reach_it_lists_it(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
@@ -220,7 +220,7 @@ static void cumulative_entries_are_taken_as_they_are(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
     add_cell(p, "/b", "/", 60, 3);
-    add_cell(p, "/", "/", 50, 9); /* less than what is below it: not the library's to correct */
+    add_cell(p, "/", "/", 50, 9); /* less than its children: the library must not correct that */
     add_cell(p, "/b", "/T", 0, HD_UNKNOWN);
     add_cell(p, "/a/gap/c", "/T", 7, 1);
     assert_from_cumulative(p, "/ / 50 9\n/a/gap/c /T 7 1\n/b / 60 3\n/b /T 0 -\n");
@@ -235,7 +235,7 @@ static void total_that_is_absent_is_the_sum_of_the_topmost_entries(void **state)
     assert_from_cumulative(p, "/ / 67 4\n/a / 60 3\n/a/b / 50 2\n/c/gap/d / 7 1\n");
 }
 
-/* By backtrace and by type the same bytes are listed twice; the larger sum is nearer to the total. */
+/* By backtrace and by type the same bytes are listed twice: the larger sum is closer to the total. */
 static void total_that_is_absent_is_the_larger_sum_of_the_axes(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
@@ -263,7 +263,7 @@ static void topmost_entries_that_pass_64_bits_together_are_an_error(void **state
     hd_profile *p = hd_profile_create(&desc, NULL);
     add_cell(p, "/a", NULL, 1, 1);
     add_cell(p, "/b", NULL, 1, 1);
-    p->cells.amount[0].bytes = UINT64_MAX; /* as a file may say it: hd_profile_add would refuse the sum */
+    p->cells.amount[0].bytes = UINT64_MAX; /* as in a file: hd_profile_add would refuse the sum */
     hd_breakdown *b = NULL;
     hd_error err;
     assert_int_equal(hd_breakdown_from_cumulative(p, NULL, &b, &err), HD_OVERFLOW);
@@ -272,7 +272,7 @@ static void topmost_entries_that_pass_64_bits_together_are_an_error(void **state
     hd_profile_free(p);
 }
 
-/* Where both axes give the same sum, the one that knows its blocks tells more. */
+/* If both axes have the same sum, the axis with block counts wins. */
 static void total_that_is_absent_keeps_blocks_that_are_known(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
@@ -342,7 +342,7 @@ static void renaming_splits_merges_and_drops_nodes(void **state) {
                 "/main/outer/middle/inner/f /f 1 1\n"
                 "/main/f /T 14 -\n"
                 "/ /drop 16 1\n");
-    assert_int_equal(calls, 5); /* main, inlined, f, drop, same as f: once each */
+    assert_int_equal(calls, 5); /* main, inlined, f, drop, same as f: one call for each */
     hd_profile_free(renamed);
     hd_profile_free(p);
 }
@@ -408,7 +408,7 @@ static void node_is_found_again_by_its_parent_and_name(void **state) {
     assert_int_equal(hd_profile_node(p, 1, 0, hd_cstr(""), &other_axis, NULL), HD_OK);
     assert_int_equal(a, again);
     assert_int_not_equal(a, below);
-    assert_int_equal(other_axis, 1); /* an empty name is a name */
+    assert_int_equal(other_axis, 1); /* an empty name is valid */
     assert_int_equal(hd_axis_child(hd_profile_axis(p, 0), a, hd_cstr("a")), below);
     assert_int_equal(hd_axis_child(hd_profile_axis(p, 0), below, hd_cstr("a")), HD_NONE);
     hd_profile_free(p);

@@ -1,4 +1,4 @@
-/* Cut-off by budget: what is listed of small heaps, then random ones against all possible choices. */
+/* Cut-off by budget: the listed entries of small heaps, then random heaps compared with all possible choices. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -29,7 +29,8 @@ static void entries_that_halve_the_most_come_first(void **state) {
     b = exported(p, (hd_cutoff){ .max_entries = 4 });
     assert_text(breakdown_text(b), "/ 100 4\n/a 52 2\n/a/x 30 1\n/b 40 1\n");
     hd_breakdown_free(b);
-    b = exported(p, (hd_cutoff){ .max_entries = 5 }); /* /a/y and /c say nothing new: the largest comes */
+    /* /a/y and /c explain nothing new: the largest entry comes next */
+    b = exported(p, (hd_cutoff){ .max_entries = 5 });
     assert_text(breakdown_text(b), "/ 100 4\n/a 52 2\n/a/x 30 1\n/a/y 22 1\n/b 40 1\n");
     hd_breakdown_free(b);
     b = exported(p, (hd_cutoff){ .max_entries = 100 });
@@ -44,7 +45,8 @@ static void chains_are_passed_over_to_their_end(void **state) {
     add_cell(p, "/main/loop/run/f", "/T", 60, 1);
     add_cell(p, "/main/loop/run/f/g", "/T", 0, 1);
     add_cell(p, "/main/loop/h", "/T", 30, 1);
-    hd_breakdown *b = exported(p, (hd_cutoff){ .max_entries = 4 }); /* then the largest, the outermost first */
+    /* then the largest; among equal entries the outermost */
+    hd_breakdown *b = exported(p, (hd_cutoff){ .max_entries = 4 });
     assert_text(breakdown_text(b), "/ / 90 3\n/ /T 90 3\n/main / 90 3\n/main/loop/run/f/<self> / 60 1\n");
     hd_breakdown_free(b);
     b = exported(p, (hd_cutoff){ .max_entries = 2 });
@@ -90,7 +92,7 @@ static uint64_t written(const hd_breakdown *b) {
 }
 
 static hd_profile *random_profile(uint64_t *r, uint32_t axes, int most_cells, int depth, int names) {
-    static const char *const forms[] = { "/%c", "/\"\x01\xff%c", "/%c [a\"]" }; /* the last with an object */
+    static const char *const forms[] = { "/%c", "/\"\x01\xff%c", "/%c [a\"]" }; /* the last name has an object file */
     hd_profile *p = profile_new(axes);
     int cells = 1 + (int)hd__test_below(r, (uint64_t)most_cells);
     for (int i = 0; i < cells; i++) {
@@ -132,7 +134,7 @@ static void output_stays_within_its_budget(void **state) {
     assert_true(used > allowed * 7 / 10);
 }
 
-/* Which entries of `all` b lists. To be freed. */
+/* The entries of `all` that b lists; the caller frees the array. */
 static uint8_t *listed_of(const hd_breakdown *all, const hd_breakdown *b) {
     uint8_t *listed = calloc(all->entries.count, 1);
     for (uint32_t i = 0; i < b->entries.count; i++) {
@@ -147,7 +149,7 @@ static uint8_t *listed_of(const hd_breakdown *all, const hd_breakdown *b) {
     return listed;
 }
 
-/* The entry above one, by way of the last axis first. */
+/* The parent of an entry along its last axis that is not at the root. */
 static uint32_t entry_above(const hd_breakdown *all, uint32_t e) {
     uint32_t axes = all->entries.axis_count, above[HD_MAX_AXES], a = axes - 1;
     memcpy(above, all->entries.node + (size_t)e * axes, axes * sizeof *above);
@@ -170,7 +172,8 @@ static uint64_t written_of(const hd_breakdown *all, const uint8_t *listed) {
     return bytes;
 }
 
-/* No other entry fits, but for a digit of ids that the choice counts with. How many were tried. */
+/* Asserts that no other entry fits; the estimate may be longer by a digit of an id. Returns the number of entries
+   tried. */
 static uint32_t nothing_else_fits(const hd_breakdown *all, const hd_breakdown *b, uint64_t most, bool nested) {
     uint8_t *listed = listed_of(all, b);
     uint32_t tried = 0;
@@ -185,7 +188,7 @@ static uint32_t nothing_else_fits(const hd_breakdown *all, const hd_breakdown *b
     return tried;
 }
 
-/* A budget for all entries lists all of them. With less, what is left is too little for any other entry. */
+/* A budget for all entries lists all. With a smaller budget, the rest is too small for any other entry. */
 static void a_budget_is_spent_while_anything_fits(void **state) {
     (void)state;
     uint64_t r = 9;
@@ -222,7 +225,7 @@ static void a_budget_is_spent_while_anything_fits(void **state) {
     assert_true(tried > 1000);
 }
 
-/* The measure, by its definition: entropy of the sets of chosen entries that cells are in. */
+/* The measure by its definition: the entropy of the sets of chosen entries that contain the cells. */
 static double explained(const hd_breakdown *all, const hd_breakdown *chosen_from, uint64_t chosen) {
     uint64_t label[64], bytes[64], total = 0;
     double bits = 0;
@@ -284,7 +287,8 @@ static void greedy_is_within_its_bound_of_the_best(void **state) {
             for (uint64_t set = 1; set < UINT64_C(1) << n; set += 2) {
                 uint64_t low;
                 double bits;
-                if ((uint32_t)__builtin_popcountll(set) > k + 1) { /* on to the next that has fewer */
+                /* continue with the next set that is small enough */
+                if ((uint32_t)__builtin_popcountll(set) > k + 1) {
                     low = set & (~set + 1);
                     set += low == 1 ? (set >> 1 & (~(set >> 1) + 1)) * 2 : low;
                     set |= 1;
@@ -307,8 +311,8 @@ static void greedy_is_within_its_bound_of_the_best(void **state) {
     assert_true(checked > 150 && best > checked * 7 / 10);
 }
 
-/* Leaving small candidates out at first changes nothing; nor do cells in another order, nor having cells or
-   all entries made of them. */
+/* The result does not depend on skipping small candidates at first, on the order of cells, or on a profile or its
+   full breakdown as input. */
 static void result_depends_on_the_heap_alone(void **state) {
     (void)state;
     uint64_t r = 8;
@@ -348,7 +352,7 @@ static bool is_listed(const hd_breakdown *b, const uint32_t *nodes) {
     return false;
 }
 
-/* By way of the last axis first, as the viewer opens frames first and then types. */
+/* Each entry's parent along its last axis is listed, as the viewer opens frames first and then types. */
 static void assert_nested(const hd_breakdown *b) {
     uint32_t axes = b->entries.axis_count, above[HD_MAX_AXES];
     for (uint32_t e = 1; e < b->entries.count; e++) {

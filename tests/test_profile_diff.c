@@ -1,4 +1,4 @@
-/* Comparing heaps: small ones made by hand, then what holds of random ones. */
+/* Comparing heaps: small ones by hand, then properties of random ones. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@ static hd_diff *compared(hd_heap before, hd_heap after, hd_cutoff cutoff) {
     return d;
 }
 
-/* "path type before-bytes blocks after-bytes blocks gross flags" a line. */
+/* One "path type before-bytes blocks after-bytes blocks gross flags" per line. */
 static char *diff_text(const hd_diff *d) {
     static const char *const words[] = { "new", "gone", "grown", "shrunk", "bound", "noise" };
     char *text;
@@ -113,7 +113,7 @@ static void changes_that_cancel_are_listed(void **state) {
     assert_diff(heap_listing(b), heap_listing(c), (hd_cutoff){ .min_bytes = 100 },
                 "/ 100 1 100 1 100\n"
                 "/f 100 1 100 1 100\n"
-                "/f/a 100 1 0 0 100 gone\n" /* for sure: there is no <other> it could be in */
+                "/f/a 100 1 0 0 100 gone\n" /* certainly gone: the heap has no <other> that could contain it */
                 "/f/b 0 0 100 1 100 new\n");
     hd_breakdown_free(b);
     hd_breakdown_free(c);
@@ -146,7 +146,7 @@ static void what_a_breakdown_does_not_list_is_a_bound(void **state) {
                 "/f/a 100 1 20 1 80 shrunk\n"
                 "/f/b 9 1 11 1 2 grown\n"
                 "/g 30 1 40 2 10 grown\n"
-                "/g/y 0 0 10 1 10 new\n"); /* the profile has none of it */
+                "/g/y 0 0 10 1 10 new\n"); /* the profile has no bytes there */
     hd_breakdown_free(b);
     hd_breakdown_free(c);
     hd_profile_free(p);
@@ -303,7 +303,7 @@ static void diffs_are_antisymmetric_and_what_each_heap_says(void **state) {
                     bool cells = !(kind >> s & 1) && kind == 0;
                     uint32_t in = find_by_names(d->axis, nodes, all[s]);
                     uint32_t told = find_by_names(d->axis, nodes, cells ? all[s] : kind >> s & 1 ? cut[s] : all[s]);
-                    /* Profiles know <self> of both heaps, each by itself only its own. */
+                    /* Profiles compared have the <self> entries of both; a single profile has only its own. */
                     if (cells && in == HD_NONE) continue;
                     assert_int_equal(sizes[s], told == HD_NONE ? 0 : (kind >> s & 1 ? cut[s] : all[s])->entries.amount[told].bytes);
                     if (!bound && in != HD_NONE && told == HD_NONE) assert_int_equal(all[s]->entries.amount[in].bytes, 0);
@@ -323,7 +323,7 @@ static void diffs_are_antisymmetric_and_what_each_heap_says(void **state) {
     assert_true(listed > (uint32_t)ROUNDS);
 }
 
-/* Adding one heap to both changes no difference. */
+/* Adding the same heap to both sides changes no difference. */
 static void merged_heaps_differ_by_what_was_merged(void **state) {
     (void)state;
     uint64_t r = 4;
@@ -344,7 +344,7 @@ static void merged_heaps_differ_by_what_was_merged(void **state) {
     }
 }
 
-/* What runs out. ------------------------------------------------------------------------------ */
+/* Failures. ----------------------------------------------------------------------------------- */
 
 static hd_status put_diff_row(void *user, const hd_diff_row *row) {
     assert_int_equal(row->entry == HD_NONE, hd_str_equal(row->name, hd_cstr("<other>")));

@@ -1,4 +1,4 @@
-/* Profiles when memory runs out, limits are reached, the output fails, or the caller says stop. */
+/* Profiles when memory runs out, limits are reached, the output fails, or the caller cancels. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 #include "faults.h"
 #include "heaps.h"
 
-/* A profile with ties, <self>, chains, and enough of each to make arrays grow. */
+/* A profile with ties, <self>, chains, and enough nodes and cells for arrays to grow. */
 static void fill(hd_profile *p) {
     uint64_t r = 11;
     for (int i = 0; i < 60; i++) {
@@ -21,7 +21,7 @@ static void fill(hd_profile *p) {
     }
 }
 
-/* Calls that make something from `profile` or `breakdown`, each writing its result as text. */
+/* Calls that make a result from `profile` or `breakdown`, and write it as text. */
 typedef struct fixture {
     hd_profile *profile;
     hd_breakdown *breakdown;
@@ -165,7 +165,7 @@ static void each_failing_allocation_comes_back_as_a_status(void **state) {
     }
 }
 
-/* "bytes allocated at a time", by the call as a whole. */
+/* "bytes allocated at a time", in the whole call. */
 static void memory_stays_within_its_limit(void **state) {
     const fixture *f = (const fixture *)*state;
     for (int k = 0; k < RUNS; k++) {
@@ -227,7 +227,7 @@ static void records_stay_within_their_limit(void **state) {
     hd_profile_free(p);
 }
 
-/* Whatever failed can be tried again, and nothing of the failed call stays. */
+/* A failed call leaves nothing behind, and can be repeated. */
 static void profile_that_is_being_filled_survives_each_failing_allocation(void **state) {
     (void)state;
     hd__faults faults = { 0 };
@@ -338,7 +338,7 @@ static void export_tells_progress_and_can_be_cancelled(void **state) {
     hd_profile_free(p);
 }
 
-/* What making the breakdown took and gave back counts no more while it is shown. */
+/* Memory that only the breakdown needed does not count while the tree is printed. */
 static void a_tree_needs_no_more_than_it_takes(void **state) {
     hd_profile *p = document_profile();
     hd_heap heap = { .profile = p };
@@ -362,7 +362,7 @@ static void a_tree_needs_no_more_than_it_takes(void **state) {
     hd_profile_free(p);
 }
 
-/* Two axes of chains, and cells that are all below the one chain: no level of it takes room for all of them. */
+/* Two axes of chains, and cells that are all below one chain: no level of the chain may copy all cells. */
 static void a_cut_off_over_two_chains_takes_memory_in_proportion(void **state) {
     enum { DEPTH = 400 };
     hd__faults f = { 0 };
@@ -380,7 +380,7 @@ static void a_cut_off_over_two_chains_takes_memory_in_proportion(void **state) {
     input = f.live;
     f.peak = f.live;
     assert_int_equal(hd_export(p, &(hd_cutoff){ .min_bytes = 100000 }, &options, &b, NULL), HD_OK);
-    assert_int_equal(b->entries.count, 3 * (DEPTH + 1)); /* of the root, the first frame, its "<self>" */
+    assert_int_equal(b->entries.count, 3 * (DEPTH + 1)); /* for the root, the first frame, and its "<self>" */
     assert_in_range(f.peak - input, 0, 16 * input);
     hd_breakdown_free(b);
     hd_profile_free(p);

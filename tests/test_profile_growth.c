@@ -1,5 +1,6 @@
-/* Time and memory of exports, cut-offs, budgets and inversions follow the heap, whatever its shape: counted, not
-   timed, of a heap and of one four times its size. Then what they make of random heaps, by plain definitions. */
+/* Time and memory of exports, cut-offs, budgets and inversions are near-linear in the heap, for every shape of heap.
+   Counts calls instead of time, for a heap and for one of four times its size. Then compares results for random heaps
+   with simple implementations. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +11,7 @@
 #include "faults.h"
 #include "heaps.h"
 
-/* Calls of functions, which the Makefile has the compiler tell: the measure of work. */
+/* Calls of functions, counted by code that the compiler inserts (see the Makefile): the measure of work. */
 static unsigned long long calls;
 void __cyg_profile_func_enter(void *function, void *site) __attribute__((no_instrument_function));
 void __cyg_profile_func_exit(void *function, void *site) __attribute__((no_instrument_function));
@@ -20,7 +21,7 @@ void __cyg_profile_func_enter(void *function, void *site) {
 }
 void __cyg_profile_func_exit(void *function, void *site) { (void)function, (void)site; }
 
-/* Shapes: n cells, on paths or of types that are many, or long. */
+/* Shapes: n cells, with many or long paths or types. */
 
 static uint32_t frame(hd_profile *p, uint32_t axis, uint32_t parent, char letter, int number) {
     char name[16];
@@ -78,7 +79,7 @@ static hd_profile *grid(int n) {
     return p;
 }
 
-/* A chain with leaves deep down. */
+/* A chain with leaves far down. */
 static hd_profile *comb(int n) {
     hd_profile *p = profile_new(2);
     uint32_t type = frame(p, 1, 0, 'T', 0), node = 0, last[64];
@@ -87,7 +88,7 @@ static hd_profile *comb(int n) {
     return p;
 }
 
-/* What is done to them. */
+/* The operations. */
 
 static const hd_cutoff none = { 0 }, share = { .min_share = 0.01 }, parent_share = { .min_parent_share = 0.1 },
                        top = { .top = 5 }, entries = { .max_entries = 20 }, text = { .max_output_bytes = 4000 };
@@ -115,7 +116,7 @@ static void compare(const hd_cutoff *cutoff, const hd_heap *heap, const hd_optio
 }
 
 typedef struct cost {
-    double calls, bytes, input;  /* input: bytes of the file that says the same, at least */
+    double calls, bytes, input;  /* input: least bytes of a file with the same heap */
 } cost;
 
 static cost cost_of(hd_profile *(*shape)(int), int n, bool listed,
@@ -141,8 +142,7 @@ static cost cost_of(hd_profile *(*shape)(int), int n, bool listed,
     return c;
 }
 
-/* Calls for each cell that are `usual` may be less for a small heap: a budget tries larger entries first, once
-   or twice. */
+/* `usual` calls per cell are always allowed: for a small heap a budget may try larger entries once or twice first. */
 static void assert_in_proportion(void (*work)(const hd_cutoff *, const hd_heap *, const hd_options *),
                                  const hd_cutoff *cutoff, double usual, const char *what) {
     static const struct {
@@ -155,7 +155,7 @@ static void assert_in_proportion(void (*work)(const hd_cutoff *, const hd_heap *
         for (int listed = (int)i % long_or_short(1, 2); listed < 2; listed += long_or_short(1, 2)) {
             cost x = cost_of(shapes[i].make, SMALL, listed, work, cutoff);
             cost y = cost_of(shapes[i].make, FACTOR * SMALL, listed, work, cutoff);
-            if (x.bytes < 1) continue; /* not to be had of a breakdown */
+            if (x.bytes < 1) continue; /* a breakdown does not support this operation */
             assert_true(x.calls > 100);
             if (x.calls < usual * SMALL) x.calls = usual * SMALL;
             bool bad = y.calls > 5.28 * x.calls || y.bytes > 64 * y.input; /* 4 to the power of 1.2 */
@@ -208,7 +208,7 @@ static hd_profile *random_heap(uint64_t *r, uint32_t axes, bool deep_types) {
     return p;
 }
 
-/* As a file may be: some entries left out, some of other sizes. */
+/* A breakdown as in a file: some entries are missing, others have other sizes. */
 static hd_breakdown *with_gaps(uint64_t *r, hd_breakdown *all) {
     hd_profile *p = profile_new(all->entries.axis_count);
     hd_breakdown *b;
@@ -271,8 +271,8 @@ static void atoms_are_what_entries_hold_beyond_those_below(void **state) {
     }
 }
 
-/* What is listed, one after another, if each gain is found from scratch: what a byte's atom is in tells its
-   class. */
+/* Lists entries one after another, and computes each gain from scratch. The listed entries that contain an atom are
+   its class. */
 static void list_plainly(const hd_breakdown *b, const hd_rows *atoms, const uint8_t *candidates, uint32_t most,
                          uint8_t *listed) {
     uint32_t n = b->entries.count, count = 1, classes = 1, *class_of = calloc(n, sizeof *class_of);
@@ -307,7 +307,7 @@ static void list_plainly(const hd_breakdown *b, const hd_rows *atoms, const uint
             weight[classes++] = inside;
         }
     }
-    for (; count < most && count < n; count++) { /* then the largest, the first of equal ones */
+    for (; count < most && count < n; count++) { /* then the largest; among equal entries the first */
         uint32_t largest = 0;
         for (uint32_t e = 1; e < n; e++)
             if (!listed[e] && (!largest || b->entries.amount[e].bytes > b->entries.amount[largest].bytes)) largest = e;
@@ -329,7 +329,8 @@ static void budgets_list_what_gains_most_each_time(void **state) {
         hd__arena arena = { 0 };
         assert_int_equal(hd__budget_residuals(&m, &arena, b, &atoms, &whole, NULL), HD_OK);
         memset(candidates, 1, n);
-        for (uint32_t e = 1; e < n; e++) { /* all of what is above it along axis 0: that says nothing more */
+        /* an entry that has all bytes of its parent along axis 0 explains nothing new */
+        for (uint32_t e = 1; e < n; e++) {
             uint32_t above = HD_NONE;
             for (uint32_t i = 0; i < e; i++)
                 if (hd__heap_same_but(&b->entries, 0, i, e) && is_in(b, i, e)) above = i;

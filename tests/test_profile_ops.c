@@ -1,5 +1,5 @@
-/* Operations on heaps: merging, filtering, re-rooting, inverting, names of an axis. Small heaps made by hand
-   first, then what holds of random ones. test_profile_diff.c has the comparing. */
+/* Operations on heaps: merging, filtering, re-rooting, inverting, the names of an axis. Small heaps by hand first,
+   then properties of random ones. test_profile_diff.c tests comparing. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static bool profiles_equal(const hd_profile *a, const hd_profile *b) {
     return equal;
 }
 
-/* Text of what an operation made, which is released; profiles are sorted first. */
+/* The text of a result, which is freed; profiles are sorted first. */
 static char *made_text(hd_heap made) {
     char *text;
     assert_true(!made.profile != !made.breakdown);
@@ -67,7 +67,7 @@ static hd_axis axis_of(const hd_heap *heap, uint32_t axis) {
     return heap->breakdown ? heap->breakdown->axis[axis] : hd_profile_axis(heap->profile, axis);
 }
 
-/* By name, which is the same by node. */
+/* Hides by name; hiding by node must give the same. */
 static hd_heap hiding(hd_heap heap, uint32_t axis, const char *name) {
     hd_axis names = axis_of(&heap, axis);
     bool *hidden = (bool *)calloc(names.node_count, sizeof *hidden);
@@ -84,7 +84,7 @@ static hd_heap hiding(hd_heap heap, uint32_t axis, const char *name) {
     return made;
 }
 
-/* Random nodes left out of random profiles, cell by cell: some give their own bytes a name. Sums stay. */
+/* Hides random nodes of random profiles, cell by cell: some give their own bytes a name. The sums stay. */
 static void hidden_nodes_give_their_own_bytes_a_name(void **state) {
     uint64_t r = 41;
     (void)state;
@@ -121,7 +121,7 @@ static void hidden_nodes_give_their_own_bytes_a_name(void **state) {
         text = profile_text(expected);
         assert_text(made_text(made), text);
         free(text);
-        /* Of a breakdown the total stays, and the shown nodes' entries. */
+        /* A breakdown keeps its total, and the entries of shown nodes. */
         assert_int_equal(hd_export(p, NULL, NULL, &b, NULL), HD_OK);
         broken = (hd_heap){ .breakdown = b };
         for (uint32_t i = 0; i < b->axis[0].node_count && i < 256; i++) hidden[i] = i && hd__test_below(&r, 2);
@@ -150,7 +150,7 @@ static hd_status put_top(void *user, const hd_top_row *row) {
     return HD_OK;
 }
 
-/* "name self-bytes self-blocks bytes blocks" a line. */
+/* One "name self-bytes self-blocks bytes blocks" per line. */
 static char *top_text(hd_heap heap, hd_top_options options) {
     char *text;
     size_t size;
@@ -184,7 +184,7 @@ static void cells_of_one_path_add_up_whatever_their_numbers(void **state) {
                                  "/other /U 4 2\n");
     assert_int_equal(hd_profile_bytes(a), 31);
     assert_int_equal(hd_profile_blocks(a), 7);
-    add_cell(a, "/main/f", "/T", 32, 1); /* it can be filled on */
+    add_cell(a, "/main/f", "/T", 32, 1); /* it can be filled further */
     assert_int_equal(hd_profile_cells(a).amount[1].bytes, 33);
     hd_profile_free(a);
     hd_profile_free(b);
@@ -246,7 +246,7 @@ static void overflow_leaves_the_profile_as_it_was(void **state) {
     assert_int_equal(err.status, HD_OVERFLOW);
     assert_text(profile_text(a), "/f 18446744073709551605 1\n");
     assert_int_equal(hd_profile_bytes(a), UINT64_MAX - 10);
-    add_cell(a, "/h", NULL, 9, 1); /* what was taken back can be had again */
+    add_cell(a, "/h", NULL, 9, 1); /* cells that were undone can be added again */
     add_cell(a, "/g", NULL, 0, 5);
     assert_text(profile_text(a), "/f 18446744073709551605 1\n/h 9 1\n/g 0 5\n");
     hd_profile_free(a);
@@ -349,7 +349,7 @@ static void breakdowns_unite_their_axes(void **state) {
 
 /* Filtering. ---------------------------------------------------------------------------------- */
 
-/* f is called from two places and calls itself. */
+/* f is called from two places, and calls itself. */
 static hd_profile *calls_profile(void) {
     hd_profile *p = profile_new(2);
     add_cell(p, "/main", "/T", 1, 1);
@@ -383,7 +383,7 @@ static void filter_of_a_breakdown_tells_what_is_listed(void **state) {
     hd_breakdown *b = exported(p, (hd_cutoff){ .min_bytes = 8 });
     assert_text(made_text(filtered(heap_listing(b), 0, "g", true)), "/ / 28 3\n"
                                                                     "/ /T 8 1\n"
-                                                                    "/ /U 16 1\n" /* and 4 more in truth */
+                                                                    "/ /U 16 1\n" /* the true value is 4 bytes more */
                                                                     "/main / 28 3\n"
                                                                     "/main /T 8 1\n"
                                                                     "/main /U 16 1\n"
@@ -439,7 +439,7 @@ static void hidden_nodes_leave_what_they_hold_to_the_node_above(void **state) {
     hd_profile_free(p);
 }
 
-/* Rows of a breakdown are cumulative: what a hidden node holds is in the row above already. */
+/* Rows of a breakdown are cumulative: the bytes of a hidden node are in its parent's row already. */
 static void hidden_nodes_of_a_breakdown(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);
@@ -492,7 +492,7 @@ static void reroot_starts_paths_at_the_outermost_match(void **state) {
 static void invert_puts_the_innermost_first(void **state) {
     (void)state;
     hd_profile *p = calls_profile();
-    add_cell(p, "/main/<self>", "/T", 64, 1); /* counts to main */
+    add_cell(p, "/main/<self>", "/T", 64, 1); /* counts as main */
     assert_text(made_text(inverted(heap_of(p), 0)), "/f/g/f/main /T 8 1\n"
                                                     "/f/main /T 2 1\n"
                                                     "/g/f/h/main /U 16 1\n"
@@ -502,7 +502,7 @@ static void invert_puts_the_innermost_first(void **state) {
     hd_profile_free(p);
 }
 
-/* A cell in each of 20,000 frames that call each other in turn: all of it would be ten million names. */
+/* A cell in each of 20,000 frames of one chain: inverting it completely would need ten million names. */
 static void inverted_chains_stay_in_proportion(void **state) {
     (void)state;
     enum { DEEP = 20000, ROOM = 1048576 + 32 * (DEEP + 1) };
@@ -514,7 +514,8 @@ static void inverted_chains_stay_in_proportion(void **state) {
         assert_int_equal(hd_profile_node(p, 0, node, hd_cstr(name), &node, NULL), HD_OK);
         assert_int_equal(hd_profile_add(p, &node, 3, 1, NULL), HD_OK);
     }
-    for (; names + (DEEP - kept) <= ROOM; kept++) names += DEEP - kept; /* a name more of each path that has it */
+    /* one more name for each path that is long enough */
+    for (; names + (DEEP - kept) <= ROOM; kept++) names += DEEP - kept;
     assert_int_equal(kept, 84);
     hd_heap made = inverted(heap_of(p), 0);
     hd_axis axis = hd_profile_axis(made.profile, 0);
@@ -556,7 +557,7 @@ static void inverted_paths_end_at_their_limit(void **state) {
     assert_true(hd_str_equal(axis.node_name[1], hd_cstr("f521")));
     assert_true(hd_str_equal(axis.node_name[HD_INVERT_MAX], hd_cstr("f10")));
     hd_heap_release(&made);
-    told.status = HD_OK;         /* of what a cut-off does not list, nothing is missing */
+    told.status = HD_OK;         /* a cut-off does not list the missing names, so there is no warning */
     assert_int_equal(hd_invert_for(&whole, 0, &(hd_cutoff){ .min_bytes = 4 }, &options, &made, NULL), HD_OK);
     assert_int_equal(told.status, HD_OK);
     hd_heap_release(&made);
@@ -645,7 +646,7 @@ static hd_status put_unlisted(void *user, const hd_top_row *row) {
     return HD_OK;
 }
 
-/* "name self-bytes unlisted-bytes unlisted-blocks bytes" a line, "?" after bounds. */
+/* One "name self-bytes unlisted-bytes unlisted-blocks bytes" per line, with "?" after bounds. */
 static char *unlisted_text(hd_heap heap, uint32_t axis) {
     char *text;
     size_t size;
@@ -655,7 +656,7 @@ static char *unlisted_text(hd_heap heap, uint32_t axis) {
     return text;
 }
 
-/* What a condensed heap does not list is not called self: it may be anybody's. */
+/* The unlisted bytes of a condensed heap are not self bytes: any function may have them. */
 static void top_tells_unlisted_bytes_from_self(void **state) {
     (void)state;
     hd_profile *p = calls_profile();
@@ -738,7 +739,7 @@ static void merging_is_associative_and_commutative(void **state) {
         assert_int_equal(hd_profile_sort(z, NULL), HD_OK);
         assert_true(profiles_equal(x, z));
         hd_rows u = hd_profile_cells(x), v = hd_profile_cells(z);
-        assert_memory_equal(u.node, v.node, 8 * (size_t)u.count); /* the same numbers */
+        assert_memory_equal(u.node, v.node, 8 * (size_t)u.count); /* equal numbers */
         assert_memory_equal(u.amount, v.amount, u.count * sizeof *u.amount);
 
         hd_breakdown *all, *first, *last, *both;
@@ -752,7 +753,7 @@ static void merging_is_associative_and_commutative(void **state) {
         assert_int_equal(breakdown_merge(halves, 2, NULL, &both, NULL), HD_OK);
         assert_true(breakdowns_equal(all, both));
         assert_true(breakdowns_equal(first, b[3]));
-        for (uint32_t i = 0; i < all->entries.count; i++) { /* lower bounds, the total exact */
+        for (uint32_t i = 0; i < all->entries.count; i++) { /* lower bounds; the total is exact */
             hd_breakdown *exact = exported(x, (hd_cutoff){ 0 });
             uint32_t nodes[2] = { 0, 0 };
             if (round % 50 == 0)
@@ -797,7 +798,7 @@ static bool rows_same(const hd_rows *a, const hd_rows *b) {
            !memcmp(a->amount, b->amount, a->count * sizeof *a->amount);
 }
 
-/* To the last bit, which sums of floating-point numbers are not. */
+/* Equal to the last bit, which sums of floating-point numbers do not guarantee. */
 static void assert_same(const hd_heap *a, const hd_heap *b) {
     assert_int_equal(!a->profile, !b->profile);
     if (a->profile) {
@@ -834,7 +835,7 @@ static void mergers_take_heaps_in_any_order_and_grouping(void **state) {
             heaps[i].profile = NULL;
             hd_profile_free(p);
         }
-        if (hd__test_below(&r, 3) == 0) { /* of types alone */
+        if (hd__test_below(&r, 3) == 0) { /* only types */
             hd_heap all = heaps[0];
             hd_breakdown *b = NULL;
             hd_profile *p;
@@ -885,7 +886,8 @@ static void mergers_hold_what_is_distinct(void **state) {
     assert_int_equal(hd_merger_add(merger, &heap, NULL), HD_OK); /* as new */
     assert_int_equal(hd_merger_finish(merger, &sum, NULL), HD_OK);
     hd_merger_free(merger);
-    assert_int_equal(hd_profile_bytes(sum.profile), hd_profile_bytes(p)); /* outlives the merger */
+    /* remains valid after the merger is freed */
+    assert_int_equal(hd_profile_bytes(sum.profile), hd_profile_bytes(p));
     hd_heap_release(&sum);
     hd_breakdown_free(b);
     hd_profile_free(p);
@@ -931,7 +933,7 @@ static uint64_t total_of(hd_heap h) {
     return h.profile ? hd_profile_bytes(h.profile) : h.breakdown->entries.amount[0].bytes;
 }
 
-/* Cells at or below nodes of this name, by climbing. */
+/* Bytes of cells at or below nodes of this name, found by climbing. */
 static uint64_t bytes_below(const hd_profile *p, uint32_t axis, const char *name, bool at_only) {
     hd_rows cells = hd_profile_cells(p);
     hd_axis a = hd_profile_axis(p, axis);
@@ -962,7 +964,7 @@ typedef struct top_sum {
     uint64_t bytes;
 } top_sum;
 
-/* Of a breakdown of the profile: self that is no bound is no more than there is. */
+/* For a breakdown of the profile: self bytes that are no bound do not exceed the true ones. */
 static hd_status check_listed_row(void *user, const hd_top_row *row) {
     top_sum *sum = (top_sum *)user;
     char name[16];
@@ -974,13 +976,13 @@ static hd_status check_listed_row(void *user, const hd_top_row *row) {
 }
 
 static hd_status put_whole(void *user, const hd_top_row *row) {
-    if (row->cumulative.bytes) /* blocks of no bytes are not listed */
+    if (row->cumulative.bytes) /* blocks of 0 bytes are not listed */
         fprintf((FILE *)user, "%.*s %" PRIu64 "\n", (int)row->name.len, row->name.data, row->cumulative.bytes);
     return HD_OK;
 }
 
-/* What a name holds in all does not depend on which others are shown; and of a breakdown that lists everything,
-   hiding tells what it tells of the profile. */
+/* The cumulative size of a name does not depend on hidden names. Hiding gives the same for a profile and for its full
+   breakdown. */
 static void check_hiding(const hd_profile *p, uint32_t axis, const char *name) {
     hd_breakdown *all = exported(p, (hd_cutoff){ 0 });
     hd_heap hidden[2] = { hiding(heap_of(p), axis, name), hiding(heap_listing(all), axis, name) };
@@ -1032,7 +1034,7 @@ static void operations_agree_with_each_other(void **state) {
         assert_int_equal(hd_top(&listing, NULL, check_listed_row, &sum, NULL), HD_OK);
         assert_int_equal(sum.bytes, hd_profile_bytes(p));
 
-        /* Of breakdowns: parts add up to each entry, kept ones are no more than there is. */
+        /* For breakdowns: the parts add up to each entry, and kept entries do not exceed the true ones. */
         parts[0] = filtered(heap_listing(b), axis, name, true);
         parts[1] = filtered(heap_listing(b), axis, name, false);
         rooted = rerooted(heap_listing(b), axis, name);
@@ -1060,7 +1062,7 @@ static void operations_agree_with_each_other(void **state) {
     }
 }
 
-/* What runs out. ------------------------------------------------------------------------------ */
+/* Failures. ----------------------------------------------------------------------------------- */
 
 typedef struct fixture {
     hd_profile *profile, *other;
@@ -1234,7 +1236,7 @@ static void memory_stays_within_its_limit(void **state) {
     }
 }
 
-/* A failed merge leaves the cells as they were, and can be tried again. */
+/* A failed merge leaves the cells unchanged, and can be repeated. */
 static void failed_merge_changes_no_cell(void **state) {
     const fixture *f = (const fixture *)*state;
     hd__faults faults = { 0 };

@@ -1,5 +1,5 @@
-/* Profiles against a model: the document's pseudo-algorithm over a plain table of all sums, and
-   properties that hold for every profile. */
+/* Profiles compared with a model: the document's pseudo-algorithm over a table of all sums. Also properties of every
+   profile. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #define ROUNDS long_or_short(4000, 1500)
 enum { MAX_NODES = 24, MAX_CELLS = 24, MAX_TABLE = 1 << 15 };
 
-/* One random input: trees in order of creation, cells at them. */
+/* A random input: trees in order of creation, with cells. */
 typedef struct input {
     uint32_t axes, cells;
     struct {
@@ -49,7 +49,7 @@ static void random_input(uint64_t *r, input *in) {
             in->axis[a].nodes++;
         }
     }
-    uint64_t largest = hd__test_below(r, 3) ? 200 : 3; /* small sizes make ties */
+    uint64_t largest = hd__test_below(r, 3) ? 200 : 3; /* small sizes give ties */
     bool unknown = !hd__test_below(r, 4);
     in->cells = (uint32_t)hd__test_below(r, MAX_CELLS + 1);
     for (uint32_t c = 0; c < in->cells; c++) {
@@ -59,7 +59,7 @@ static void random_input(uint64_t *r, input *in) {
     }
 }
 
-/* The same input as a profile; `shuffle` brings nodes and cells in another order. */
+/* The same input as a profile; `shuffle` changes the order of nodes and cells. */
 static hd_profile *profile_of(const input *in, uint64_t *shuffle) {
     hd_profile *p = profile_new(in->axes);
     uint32_t order[MAX_CELLS + MAX_NODES], node[4][MAX_NODES];
@@ -88,7 +88,7 @@ static hd_profile *profile_of(const input *in, uint64_t *shuffle) {
     return p;
 }
 
-/* Shares are sixteenths, so that the model needs no rounding. */
+/* Shares are in sixteenths, so that the model needs no rounding. */
 typedef struct policy {
     uint64_t min_bytes, sixteenths, parent_sixteenths;
     uint32_t top;
@@ -108,7 +108,7 @@ static hd_cutoff cutoff_of(policy p) {
                         .min_parent_share = (double)p.parent_sixteenths / 16, .top = p.top };
 }
 
-/* The model: trees with their <self> nodes, and every cumulative sum of the product of the axes. */
+/* The model: trees with their <self> nodes, and every cumulative sum over the product of the axes. */
 typedef struct model {
     uint32_t axes;
     uint32_t nodes[4], parent[4][2 * MAX_NODES];
@@ -125,7 +125,7 @@ static size_t table_index(const model *m, const uint32_t *at) {
     return i;
 }
 
-/* Whether a cell is at node i, or at one below it. */
+/* Whether a node of a cell is node i or, with `below`, below it. */
 static bool stands_at_or_below(const input *in, uint32_t a, uint32_t i, bool below) {
     for (uint32_t c = 0; c < in->cells; c++) {
         uint32_t at = in->at[c][a];
@@ -221,7 +221,7 @@ static void model_run(model *m, policy p) {
     model_list(m, root, p);
 }
 
-/* The node of the model that a node of the breakdown is, by its path. */
+/* The model's node for a node of the breakdown, found by its path. */
 static uint32_t model_node(const model *m, uint32_t a, hd_axis axis, uint32_t node) {
     if (!node) return 0;
     uint32_t parent = model_node(m, a, axis, axis.parent[node]);
@@ -307,11 +307,11 @@ static void export_and_cut_do_what_the_pseudo_algorithm_does(void **state) {
     }
 }
 
-/* Tree rows, kept to be looked at. */
+/* Rows of a tree, kept for the checks. */
 typedef struct row {
     uint32_t depth, axis, entry;
     uint64_t bytes, blocks;
-    uint32_t node[4]; /* of the entry */
+    uint32_t node[4]; /* nodes of the entry */
     char name[64];
 } row;
 
@@ -337,8 +337,8 @@ static hd_status keep_row(void *user, const hd_tree_row *row_) {
     return HD_OK;
 }
 
-/* The children of a row along an axis, <other> included, add up to it; they come largest first, ties
-   by name, <other> last. Returns how many there are. */
+/* The children of a row along an axis, <other> included, add up to the row. They are sorted by size, then by name,
+   with <other> last. Returns their number. */
 static uint32_t assert_children(const row_list *list, uint32_t i, uint32_t axis, bool whole_blocks) {
     const row *parent = &list->rows[i], *last = NULL;
     uint64_t bytes = 0, blocks = 0;
@@ -382,7 +382,7 @@ static void children_add_up_to_their_parent(void **state) {
             for (uint32_t a = 0; a < in.axes; a++) {
                 uint32_t axis = a == 0 ? options.first_axis : a <= options.first_axis ? a - 1 : a;
                 if (!assert_children(&seen, i, axis, blocks_known)) continue;
-                assert_int_not_equal(seen.rows[i].entry, HD_NONE); /* <other> is broken down no further */
+                assert_int_not_equal(seen.rows[i].entry, HD_NONE); /* <other> has no further breakdown */
                 assert_true(options.every_route || first == HD_NONE);
                 first = axis;
             }
@@ -391,8 +391,8 @@ static void children_add_up_to_their_parent(void **state) {
     }
 }
 
-/* Rows of an entry are as many as there are ways to it from the total, a step leading along one axis
-   from the nearest entry above that is listed. */
+/* An entry has a row for every route from the total. Each step of a route leads along one axis, from the nearest
+   listed ancestor. */
 static void every_route_to_an_entry_is_a_row(void **state) {
     (void)state;
     uint64_t r = 3, rows = 0;
@@ -434,8 +434,8 @@ static void every_route_to_an_entry_is_a_row(void **state) {
     assert_true(rows > 10000);
 }
 
-/* Entries in any order, with any of them missing, make the same breakdown; each is found by its
-   nodes; a listed entry is never lost by cutting at nothing. */
+/* Entries in any order, some of them missing, give the same breakdown. Each can be found by its nodes. Cutting with
+   no limit keeps every listed entry. */
 static void cumulative_entries_with_gaps_are_all_kept(void **state) {
     (void)state;
     uint64_t r = 4;
@@ -481,7 +481,7 @@ static uint32_t rename_some(void *user, hd_str name, hd_str *path) {
     }
 }
 
-/* Renaming moves bytes, and loses none. */
+/* Renaming moves bytes, but loses none. */
 static void renaming_keeps_the_total_and_the_other_axes(void **state) {
     (void)state;
     uint64_t r = 5;

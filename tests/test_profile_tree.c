@@ -1,4 +1,4 @@
-/* The tree of a heap, row by row and printed; trees of a million nodes. */
+/* The tree of a heap, row by row and printed, and trees of a million nodes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,8 +18,8 @@ static void assert_printed(const hd_heap *heap, const hd_tree_options *options, 
 
 /* The document's figure. ---------------------------------------------------------------------- */
 
-/* "Blue is by backtrace, red is by type": both halves of the figure, every <other> in it, largest child
-   first. The figure leaves RdMain's T and W unbroken; by its own rule both have RTask below them. */
+/* "Blue is by backtrace, red is by type": both halves of the figure, with every <other>, largest child first. The
+   figure does not break down RdMain's T and W; by its own rule both have RTask below them. */
 static void document_figure_is_the_tree_over_every_route(void **state) {
     (void)state;
     hd_profile *p = document_profile();
@@ -173,7 +173,7 @@ static void tree_of_a_breakdown_with_some_blocks_unknown_marks_them(void **state
     hd_profile_free(p);
 }
 
-/* A frame that is its parent's only content stands at its parent's indentation. */
+/* A frame with all bytes of its parent has the indentation of its parent. */
 static void tree_does_not_indent_chains_of_single_frames(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
@@ -208,7 +208,7 @@ static void tree_does_not_indent_chains_of_single_frames(void **state) {
     hd_profile_free(p);
 }
 
-/* Which rows fold: "name+" if it does. */
+/* The folded rows: "name+". */
 static hd_status note_fold(void *user, const hd_tree_row *row) {
     hd_buffer *text = user;
     hd_out out = hd_out_memory(text);
@@ -307,7 +307,7 @@ static void tree_prints_sizes_in_units_rounded(void **state) {
     hd_profile_free(p);
 }
 
-/* What is between two listed entries is part of the name; of long gaps the last eight frames. */
+/* The unlisted frames between two listed entries are part of the name; a long gap has only its last eight frames. */
 static void tree_joins_the_names_of_entries_that_are_not_listed(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
@@ -338,7 +338,7 @@ static void tree_keeps_every_name_on_its_line(void **state) {
     add_cell(p, "/a\nb\tc\x7f\x1b[0m \xc3\xa4", NULL, 1, HD_UNKNOWN);
     assert_printed(&heap, NULL, "1  100.0%  total\n1  100.0%    a?b?c??[0m \xc3\xa4\n");
     hd_profile_free(p);
-    /* orders of eight bits, to write from right to left, to break a line; half a pair; no UTF-8 */
+    /* 8-bit controls of terminals, right-to-left and line-break characters, a lone surrogate, invalid UTF-8 */
     p = profile_new(1);
     heap.profile = p;
     add_cell(p, "/a\xc2\x9b \xe2\x80\xae\xe2\x81\xa9\xe2\x80\xa8 \xed\xa0\xbd \xff\xc3 \xe2\x80\x94\xed\x9f\xbf\xf0\x9f\x8e\x89", NULL, 1, HD_UNKNOWN);
@@ -373,7 +373,7 @@ static void count_warning(void *user, const hd_error *warning) {
     ++*(int *)user;
 }
 
-/* A file may say that a part is larger than the whole, by any factor. */
+/* In a file, a part may be larger than the whole, by any factor. */
 static void parts_larger_than_the_whole_have_no_share_and_a_warning(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);
@@ -438,7 +438,7 @@ static void first_axis_has_to_be_one_of_the_profile(void **state) {
     hd_profile_free(p);
 }
 
-/* Large trees: each of these is linear, or near it. ------------------------------------------- */
+/* Large trees: all of these are linear, or nearly linear. ------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__)
 #define MANY 100000u
@@ -484,7 +484,7 @@ static void very_deep_trees(void **state) {
     hd_profile_free(p);
 }
 
-/* Rows indented further than two hundred columns say their depth instead. */
+/* A row with more than two hundred columns of indentation shows its depth as a number. */
 static void rows_of_deep_trees_are_bounded(void **state) {
     (void)state;
     enum { DEPTH = 2000 };

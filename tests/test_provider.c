@@ -1,6 +1,5 @@
-/* threads
-   Dump providers and their manager: who is asked what and when, what becomes of what they say, and of
-   those that fail. */
+/* threads. Dump providers and their manager: when a provider is called and how, and the fate of its values and
+   failures. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,11 +11,11 @@
 #include "heaps.h"
 #include "traces.h"
 
-/* A provider that keeps a log of its calls, and says what `say` says. */
+/* A provider that logs its calls, and adds the values that `say` adds. */
 typedef struct talker {
     hd_memory_dump_provider provider;
     bool (*say)(struct talker *t, hd_detail detail, hd_memory_dump *dump);
-    char log[64];                /* l, d: asked for a light, a detailed dump; +, -: profiling on, off */
+    char log[64];                /* l, d: called for a light, a detailed dump; +, -: profiling on, off */
     hd_profile *profile;
     hd_memory_dump_manager *manager;
     bool fails;
@@ -56,7 +55,7 @@ static void dump_now(hd_memory_dump_manager *m, hd_detail detail, uint64_t time_
     if (hd_memory_dump_manager_dump(m, detail, time_us, &err)) fail_msg("%s", err.message);
 }
 
-/* Ends the trace, with a NUL behind it, and frees the manager. */
+/* Ends the trace, appends a NUL, and frees the manager. */
 static void end_trace(hd_memory_dump_manager *m, hd_buffer *bytes) {
     assert_int_equal(hd_memory_dump_manager_finish(m, NULL), HD_OK);
     hd_memory_dump_manager_free(m);
@@ -64,7 +63,7 @@ static void end_trace(hd_memory_dump_manager *m, hd_buffer *bytes) {
     bytes->size--;
 }
 
-/* How often the bytes hold a quoted text. */
+/* The number of occurrences of a quoted text. */
 static int times(const hd_buffer *bytes, const char *quoted) {
     char *text = trace_of(quoted, NULL);
     int n = 0;
@@ -106,7 +105,7 @@ static void providers_hear_of_heap_profiling_as_early_as_registration(void **sta
 }
 
 static bool say_foo(talker *t, hd_detail detail, hd_memory_dump *dump) {
-    char path[] = "foo/arena_1"; /* none of the arguments has to stay */
+    char path[] = "foo/arena_1"; /* the arguments need not outlive the call */
     hd_heap heap = { .allocator = path, .profile = t->profile };
     assert_int_equal(hd_memory_dump_add_scalar(dump, path, "size", "bytes", 4096, NULL), HD_OK);
     assert_int_equal(hd_memory_dump_add_scalar(dump, path, "object_count", "objects", 3, NULL), HD_OK);
@@ -141,7 +140,7 @@ static void a_dump_says_what_its_providers_say(void **state) {
     assert_int_equal(hd_dump_heap_count(d), 1);
     assert_string_equal(hd_dump_heap(d, 0)->allocator, "foo/arena_1");
     assert_int_equal(hd_heap_break_down(hd_dump_heap(d, 0), NULL, NULL, &read, NULL), HD_OK);
-    assert_int_equal(read->entries.count, 20); /* the document's */
+    assert_int_equal(read->entries.count, 20); /* the document's number of entries */
     assert_true(breakdowns_equal(read, table));
     hd_breakdown_free(read);
     hd_breakdown_free(table);
@@ -193,7 +192,7 @@ static void a_provider_that_fails_has_no_part_and_after_three_times_is_asked_no_
     assert_string_equal(w.last.message, "provider bad failed");
     assert_int_equal(w.last.status, HD_INVALID);
     dump_now(m, HD_DETAILED, 2);
-    bad.fails = false; /* once in between, and it starts anew */
+    bad.fails = false; /* one success in between starts the count again */
     dump_now(m, HD_DETAILED, 3);
     bad.fails = true;
     dump_now(m, HD_DETAILED, 4);
@@ -207,7 +206,7 @@ static void a_provider_that_fails_has_no_part_and_after_three_times_is_asked_no_
     assert_string_equal(bad.log, "dddddd");
     assert_string_equal(last.log, "ddddddd");
     assert_int_equal(w.count, 5);
-    /* it still hears of profiling, and is asked again when it registers anew */
+    /* it still gets notices of profiling; after it registers again, it is called again */
     assert_int_equal(hd_memory_dump_manager_set_heap_profiling(m, true, NULL), HD_OK);
     assert_string_equal(bad.log, "dddddd+");
     assert_int_equal(hd_memory_dump_manager_unregister(m, &bad.provider, NULL), HD_OK);
@@ -227,7 +226,7 @@ static void a_provider_that_fails_has_no_part_and_after_three_times_is_asked_no_
     hd_profile_free(bad.profile);
 }
 
-/* Each says one thing that is wrong, and does not look at what comes back. */
+/* Each makes one faulty call, and ignores the result. */
 static bool say_wrong(talker *t, hd_detail detail, hd_memory_dump *dump) {
     hd_heap heap = { .allocator = "h", .profile = t->profile }, none = { .allocator = "h" };
     (void)detail;
@@ -331,10 +330,10 @@ static void a_dump_before_the_last_is_refused_and_nobody_asked(void **state) {
     hd_error err = { 0 };
     take_part(m, &t);
     dump_now(m, HD_LIGHT, 1000);
-    dump_now(m, HD_LIGHT, 1000); /* at once is not before */
+    dump_now(m, HD_LIGHT, 1000); /* an equal time is allowed */
     assert_int_equal(hd_memory_dump_manager_dump(m, HD_DETAILED, 999, &err), HD_INVALID);
     assert_string_equal(err.message, "expected a dump not before the last, at 1000 us, found one at 999 us");
-    assert_int_equal(hd_memory_dump_manager_tick(m, 500, &err), HD_INVALID); /* the first: one is due */
+    assert_int_equal(hd_memory_dump_manager_tick(m, 500, &err), HD_INVALID); /* before the first one, which is due */
     assert_string_equal(t.log, "ll");
     assert_int_equal(hd_memory_dump_manager_tick(m, 1100, &err), HD_OK);
     dump_now(m, HD_LIGHT, 1150);
@@ -354,10 +353,10 @@ static void ticks_dump_by_period_the_first_and_every_so_many_in_detail(void **st
     take_part(m, &t);
     for (uint64_t now = 1000; now < 1650; now += 10) assert_int_equal(hd_memory_dump_manager_tick(m, now, NULL), HD_OK);
     assert_string_equal(t.log, "dlldlld");
-    assert_int_equal(hd_memory_dump_manager_tick(m, 1950, NULL), HD_OK); /* late: once, and back in step */
+    assert_int_equal(hd_memory_dump_manager_tick(m, 1950, NULL), HD_OK); /* late: one dump, then on schedule again */
     assert_int_equal(hd_memory_dump_manager_tick(m, 1999, NULL), HD_OK);
     assert_int_equal(hd_memory_dump_manager_tick(m, 2000, NULL), HD_OK);
-    assert_int_equal(hd_memory_dump_manager_tick(m, 500, NULL), HD_OK);  /* a clock that went back */
+    assert_int_equal(hd_memory_dump_manager_tick(m, 500, NULL), HD_OK);  /* the clock went back */
     assert_string_equal(t.log, "dlldlldll");
     assert_int_equal(hd_memory_dump_manager_tick(m, UINT64_MAX - 5, NULL), HD_OK);
     assert_int_equal(hd_memory_dump_manager_tick(m, UINT64_MAX - 1, NULL), HD_OK);
@@ -373,7 +372,7 @@ static void ticks_dump_by_period_the_first_and_every_so_many_in_detail(void **st
     t.log[0] = 0;
     take_part(m, &t);
     for (uint64_t now = 0; now < 10; now++) assert_int_equal(hd_memory_dump_manager_tick(m, now, NULL), HD_OK);
-    assert_string_equal(t.log, ""); /* no period, no dumps */
+    assert_string_equal(t.log, ""); /* without a period no dumps */
     end_trace(m, &bytes);
     hd_buffer_free(&bytes);
     bytes = (hd_buffer){ 0 };
@@ -414,7 +413,7 @@ static void a_recorders_heap_comes_with_what_the_recorder_takes(void **state) {
     hd_memory_dump_manager *m = manager_of(&bytes, (hd_memory_dump_manager_desc){ .pid = 5 });
     talker t = talker_named("recorder", say_recorded), other = talker_named("other", say_much);
     take_part(m, &t);
-    take_part(m, &other); /* which says 1 MiB of overhead */
+    take_part(m, &other); /* its values have 1 MiB of overhead */
     dump_now(m, HD_DETAILED, 1);
     hd_recorder_stats(recorder, &stats);
     end_trace(m, &bytes);
@@ -429,7 +428,7 @@ static void a_recorders_heap_comes_with_what_the_recorder_takes(void **state) {
     hd_recorder_free(recorder);
 }
 
-/* What the document's example does: contexts with the bytes in each, added up by the caller. */
+/* As in the document's example: contexts with their bytes, added up by the caller. */
 static void contexts_with_their_bytes_are_a_profile(void **state) {
     (void)state;
     hd_contexts *contexts = hd_contexts_create(NULL);
@@ -483,7 +482,7 @@ static bool say_part(talker *t, hd_detail detail, hd_memory_dump *dump) {
     return status == HD_OK;
 }
 
-/* Three dumps of three providers, of which one always fails. */
+/* Three dumps of three providers; one provider always fails. */
 static hd_status whole_flow(const hd_options *options, hd_out out, hd_profile *profile, hd_error *err) {
     hd_memory_dump_manager_desc desc = { .out = out };
     talker all[] = { talker_named("first", say_size), talker_named("bad", say_much), talker_named("foo", say_part) };
@@ -505,7 +504,7 @@ static hd_status whole_flow(const hd_options *options, hd_out out, hd_profile *p
 
 static void count_memory_warnings(void *user, const hd_error *warning) { *(int *)user += warning->status == HD_OUT_OF_MEMORY; }
 
-/* When memory runs out, either the call fails or a provider does, of which there is a warning. */
+/* If memory runs out, either the call fails, or a provider fails with a warning. */
 static void faults_come_back_and_leave_nothing_behind(void **state) {
     (void)state;
     hd_profile *profile = document_profile();
@@ -576,7 +575,7 @@ static bool quiet(void *user, hd_detail detail, hd_memory_dump *dump) {
     return !t->say || t->say(t, detail, dump);
 }
 
-/* Threads that register, dump and leave at the same time. */
+/* Threads that register, dump and unregister at the same time. */
 static void *many_calls(void *user) {
     hd_memory_dump_manager *m = (hd_memory_dump_manager *)user;
     for (int i = 0; i < 200; i++) {
@@ -617,7 +616,8 @@ static bool say_kinds(talker *t, hd_detail detail, hd_memory_dump *dump) {
     return true;
 }
 
-/* Heaps of one allocator and several kinds, and of the recorder's process where the manager has no name for it. */
+/* Heaps of one allocator with several kinds. Without a name in the manager, the recorder's process has the recorder's
+   name. */
 static void kinds_and_names_come_through(void **state) {
     static char blocks[4];
     (void)state;
@@ -647,7 +647,7 @@ static void kinds_and_names_come_through(void **state) {
             seen |= 1u << heap->kind;
         }
         assert_int_equal(seen, 15);
-        for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) { /* once, not for each kind */
+        for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) { /* once, not per kind */
             const hd_scalar *s = hd_dump_scalar(dump, i);
             if (s->allocator && !strcmp(s->allocator, "tracing/heap_profiler") && !strcmp(s->name, "size"))
                 assert_true(s->value < 2 * stats.memory.reserved);

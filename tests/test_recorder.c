@@ -1,5 +1,4 @@
-/* threads. The recorder: its figures and snapshots are compared with models, its locks watched for
-   waits that would never end. */
+/* threads. Compares the recorder's figures and snapshots with models, and checks its locks for deadlocks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the recorder takes from the OS, and which request fails. */
+/* Counts the memory that the recorder requests from the OS, and lets one request fail. */
 static uint64_t test_mapped, test_map_calls, test_map_fail_at;
 
 void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
@@ -29,12 +28,12 @@ int test_munmap(void *at, size_t size) {
     return munmap(at, size);
 }
 
-/* Locks that notice when a thread would wait for itself, in which a signal can arrive, and behind
-   which a thread can be held. */
+/* Locks that detect a thread that waits for itself. A signal can arrive in a lock, and a thread can be paused after
+   one. */
 static __thread struct {
     pthread_mutex_t *held[128];
     unsigned n, most, deadlocks;
-    unsigned raise_at;           /* this lock from now; 0: none */
+    unsigned raise_at;           /* number of the lock in which a signal arrives, counted from now; 0: none */
     bool pause;                  /* after the next unlock */
 } test_locks;
 static sem_t test_paused, test_go_on;
@@ -61,7 +60,7 @@ int test_unlock(pthread_mutex_t *mutex) {
     return 0;
 }
 
-bool test_alone; /* a thread that is takes no locks, and its peaks are exact */
+bool test_alone; /* if true, a single thread takes no locks, and its peaks are exact */
 #include "private.h"
 #include "faults.h"
 
@@ -93,7 +92,7 @@ static void create(const hd_recorder_desc *desc) {
     if (!rec) fail_msg("%s", err.message);
 }
 
-/* The address of block i; NULL for 0. */
+/* The address of block i; 0 has NULL. */
 static void *at(uint64_t i) { return (void *)(uintptr_t)(i * 32); }
 
 static void assert_stats(hd_recorder_counters expected) {
@@ -119,7 +118,7 @@ typedef struct row { char name[96]; uint64_t bytes, blocks; } row;
 
 static int by_name(const void *a, const void *b) { return strcmp(((const row *)a)->name, ((const row *)b)->name); }
 
-/* Rows sorted, equal names added up, as text. Frees rows. */
+/* Sorted rows as text, with equal names added up. Frees the rows. */
 static char *text_of(row *rows, size_t n) {
     char *text = calloc(n + 1, 160), *end = text;
     qsort(rows, n, sizeof *rows, by_name);
@@ -151,7 +150,7 @@ static char *text_of_profile(const hd_profile *profile) {
         snprintf(rows[i].name, sizeof rows[i].name, "%s %.*s", path, (int)type.len, type.data);
         rows[i].bytes = cells.amount[i].bytes;
         rows[i].blocks = cells.amount[i].blocks;
-        for (uint32_t j = 0; j < i; j++) /* cells are complete: no two of the same nodes */
+        for (uint32_t j = 0; j < i; j++) /* no two cells have the same nodes */
             if (!memcmp(&cells.node[2 * i], &cells.node[2 * j], 8)) fail_msg("cells %u and %u are one", i, j);
     }
     return text_of(rows, cells.count);
@@ -261,7 +260,7 @@ static void a_suspended_thread_records_nothing(void **state) {
                                       .total_blocks = 2, .ignored = 10 });
 }
 
-/* glibc declares calls such as dlerror leaf, and yet they come back through malloc. */
+/* glibc declares calls such as dlerror as leaf, but they call back through malloc. */
 void comes_back(void);
 void comes_back(void) { hd_record_alloc(rec, at(2), 10, NULL); }
 #ifdef __GNUC__
@@ -279,7 +278,7 @@ static void a_suspended_thread_records_nothing_in_leaf_calls(void **state) {
     assert_stats((hd_recorder_counters){ .ignored = 1 });
 }
 
-/* Callbacks that use the recorder, as one that calls malloc does. */
+/* Callbacks that use the recorder, as callbacks that call malloc would. */
 typedef struct callbacks {
     unsigned unwound, freed;
     uint32_t now, lifetime;
@@ -337,7 +336,7 @@ static void a_block_put_back_was_not_freed(void **state) {
     assert_stats((hd_recorder_counters){ .peak_bytes = 10, .total_bytes = 10, .total_blocks = 1, .ignored = 4 });
 }
 
-/* Alone or not: a block that is being reallocated counts as it was, and then as it is. */
+/* With one thread and with several: a block during realloc counts with its old size, then with its new one. */
 static void a_block_that_is_resized_counts_all_the_time(void **state) {
     callbacks c = { 0, 0, 0, 0, { 0, 0, 0, 0 } };
     hd_recorder_desc desc = { .on_free = on_free, .user = &c };
@@ -352,7 +351,7 @@ static void a_block_that_is_resized_counts_all_the_time(void **state) {
         assert_snapshot(NULL, " T 10 1\n");
         hd_record_not_resized(rec, &resize);
         assert_snapshot(NULL, " T 10 1\n");
-        for (uint64_t i = 1; i < 3; i++) {         /* elsewhere, and in its place */
+        for (uint64_t i = 1; i < 3; i++) {         /* moved, and in place */
             hd_record_resize(rec, at(i), &resize);
             assert_snapshot(NULL, i == 1 ? " T 10 1\n" : " T 30 1\n");
             assert_true(hd_record_resized(rec, &resize, at(2), i == 1 ? 30 : 20, "T"));
@@ -360,9 +359,9 @@ static void a_block_that_is_resized_counts_all_the_time(void **state) {
         }
         assert_int_equal(c.freed, 2);
         assert_int_equal(c.last.size, 30);
-        hd_record_resize(rec, NULL, &none);        /* a malloc by realloc */
+        hd_record_resize(rec, NULL, &none);        /* realloc used as malloc */
         assert_true(hd_record_resized(rec, &none, at(1), 7, "T"));
-        hd_record_resize(rec, at(2), &resize);     /* a free by realloc */
+        hd_record_resize(rec, at(2), &resize);     /* realloc used as free */
         hd_record_resized(rec, &resize, NULL, 0, NULL);
         assert_snapshot(NULL, " T 7 1\n");
         assert_true(hd_record_free(rec, at(1)));
@@ -374,7 +373,7 @@ static void a_block_that_is_resized_counts_all_the_time(void **state) {
     }
 }
 
-/* The allocator may give the old address to others before the realloc returns. */
+/* The allocator may give the old address to another thread before the realloc returns. */
 static void an_address_is_given_out_again_while_its_block_is_resized(void **state) {
     hd_resize resize[300], other;
     (void)state;
@@ -382,21 +381,21 @@ static void an_address_is_given_out_again_while_its_block_is_resized(void **stat
     create(NULL);
     hd_record_alloc(rec, at(1), 10, "A");
     hd_record_resize(rec, at(1), &resize[0]);
-    hd_record_alloc(rec, at(1), 5, "B");           /* another thread's */
+    hd_record_alloc(rec, at(1), 5, "B");           /* another thread's block */
     assert_snapshot(NULL, " A 10 1\n B 5 1\n");
-    hd_record_resize(rec, at(1), &other);          /* which that reallocates */
-    hd_record_alloc(rec, at(1), 2, "C");           /* and a third one gets */
+    hd_record_resize(rec, at(1), &other);          /* that thread also reallocates it */
+    hd_record_alloc(rec, at(1), 2, "C");           /* and a third thread gets the address */
     assert_snapshot(NULL, " A 10 1\n B 5 1\n C 2 1\n");
     assert_true(hd_record_resized(rec, &other, at(3), 6, "B"));
     assert_true(hd_record_resized(rec, &resize[0], at(2), 20, "A"));
     assert_snapshot(NULL, " A 20 1\n B 6 1\n C 2 1\n");
     hd_record_resize(rec, at(2), &resize[0]);
-    assert_false(hd_record_free(rec, at(2)));      /* of another that was not recorded */
+    assert_false(hd_record_free(rec, at(2)));      /* a free by another thread: its block was not recorded */
     assert_snapshot(NULL, " A 20 1\n B 6 1\n C 2 1\n");
     hd_record_not_resized(rec, &resize[0]);
     assert_true(hd_record_free(rec, at(2)) && hd_record_free(rec, at(3)) && hd_record_free(rec, at(1)));
     assert_stats((hd_recorder_counters){ .peak_bytes = 28, .total_bytes = 43, .total_blocks = 5, .unknown_frees = 1 });
-    for (uint64_t i = 0; i < COUNT(resize); i++) { /* more than there are places at first, of one shard */
+    for (uint64_t i = 0; i < COUNT(resize); i++) { /* more reallocs of one shard than its first table holds */
         hd_record_alloc(rec, at(i + 1), 1, NULL);
         hd_record_resize(rec, at(i + 1), &resize[i]);
     }
@@ -440,7 +439,7 @@ static void callbacks_get_what_they_should_and_may_use_the_recorder(void **state
     (void)state;
     create(&desc);
     assert_true(hd_record_alloc(rec, at(1), 10, "T"));
-    c.now = 5; /* the clock has wrapped */
+    c.now = 5; /* the clock wrapped around */
     assert_true(hd_record_free(rec, at(1)));
     assert_int_equal(c.freed, 1);
     assert_int_equal(c.lifetime, 7);
@@ -463,7 +462,7 @@ static void callbacks_get_what_they_should_and_may_use_the_recorder(void **state
     assert_int_equal(c.unwound, 3);
     assert_false(hd_record_free(rec, at(7)));
     assert_int_equal(c.freed, 2);
-    /* three snapshots, three times of allocation, two frees with a clock and a callback each */
+    /* three snapshots, three allocation times, and two frees, each with a clock reading and a callback */
     assert_stats((hd_recorder_counters){ .live_bytes = 30, .live_blocks = 1, .peak_bytes = 30, .total_bytes = 60,
                                       .total_blocks = 3, .replaced = 1, .unknown_frees = 1,
                                       .ignored = 4 * (3 + 3 + 2 + 2) });
@@ -474,7 +473,7 @@ typedef struct block { bool live; char path[64]; const char *type; uint64_t size
 
 static void random_recordings_give_exact_figures_and_snapshots(void **state) {
     static const uint32_t shards[] = { 1, 0, 256 };
-    static const char twin[] = "Same"; /* the same name at another address is the same type */
+    static const char twin[] = "Same"; /* an equal name at another address is the same type */
     static const char *const types[] = { "T", "U", "Same", twin, NULL }, *const names[] = { "a", "b", "c" };
     enum { BLOCKS = 1000, DEEP = 6 };
     (void)state;
@@ -506,7 +505,7 @@ static void random_recordings_give_exact_figures_and_snapshots(void **state) {
                 assert_int_equal(hd_record_set_type(rec, at(i + 1), type), b->live);
                 b->type = type;
                 break;
-            case 3: case 4: case 5: /* at times over a block whose free was missed */
+            case 3: case 4: case 5: /* sometimes over a block with a missed free */
                 if (b->live && i % 8) break;
                 assert_true(hd_record_alloc(rec, at(i + 1), size, type));
                 sum.live_bytes += size - (b->live ? b->size : 0);
@@ -554,7 +553,7 @@ static void random_recordings_give_exact_figures_and_snapshots(void **state) {
     }
 }
 
-/* ---- creating, sharing, running out */
+/* ---- creation, sharing, running out */
 
 static void recorders_join_a_running_tracker_and_share_its_contexts(void **state) {
     hd_contexts *contexts = hd_contexts_create(NULL), *others = hd_contexts_create(NULL);
@@ -584,7 +583,7 @@ static void recorders_join_a_running_tracker_and_share_its_contexts(void **state
     hd_recorder_free(rec);
     assert_true(hd_tracker_running());
     hd_tracker_stop();
-    create(&other); /* starts the tracker with contexts that it does not own */
+    create(&other); /* starts the tracker with contexts that the tracker does not own */
     assert_true(hd_tracker_running());
     hd_recorder_free(rec);
     rec = NULL;
@@ -627,7 +626,7 @@ static void creating_fails_whole_when_the_os_gives_no_memory(void **state) {
         assert_int_equal(hd_tracker_running(), rec != NULL);
         if (!rec) assert_int_equal(test_mapped, 0);
     }
-    assert_int_equal(test_map_calls, 1 + 16 + 3 + 1); /* itself, shards, contexts, what it shows */
+    assert_int_equal(test_map_calls, 1 + 16 + 3 + 1); /* the recorder, shards, contexts, view data */
 }
 
 static void allocations_without_memory_to_record_them_are_counted_as_lost(void **state) {
@@ -636,7 +635,7 @@ static void allocations_without_memory_to_record_them_are_counted_as_lost(void *
     (void)state;
     create(&desc);
     for (uint64_t i = 1; i <= 100000; i++) {
-        test_map_fail_at = test_map_calls + 1; /* a request that fails succeeds when repeated */
+        test_map_fail_at = test_map_calls + 1; /* every request fails once, and succeeds when repeated */
         if (hd_record_alloc(rec, at(i), 1, "T")) continue;
         lost++;
         assert_true(hd_record_alloc(rec, at(i), 1, "T"));
@@ -646,7 +645,7 @@ static void allocations_without_memory_to_record_them_are_counted_as_lost(void *
                                       .total_bytes = 100000, .total_blocks = 100000, .lost = lost });
 }
 
-/* As with threads: shards tell of live bytes when they are many. */
+/* With several threads, shards report live bytes in large portions. */
 static void a_peak_of_threads_has_the_block_whose_free_ends_it(void **state) {
     static const hd_snapshot_options at_peak = { .kind = HD_HEAP_PEAK };
     hd_profile *profile;
@@ -672,7 +671,7 @@ static void a_peak_of_threads_has_the_block_whose_free_ends_it(void **state) {
 
 /* ---- snapshots */
 
-/* Some of everything: n blocks under 27 paths and four types. */
+/* n blocks with 27 paths and four types. */
 static void record_some(uint64_t n) {
     static const char *const names[] = { "a", "b", "c" }, *const types[] = { "T", "U", "V", NULL };
     for (uint64_t i = 0; i < n; i++) {
@@ -842,7 +841,7 @@ static void a_snapshot_stays_within_its_limits(void **state) {
     }
 }
 
-/* user: how many calls are left before it says stop, in front of what was done at the last. */
+/* `user`: number of calls before it cancels; the next element gets the last `done`. */
 static bool progress(void *user, uint64_t done, uint64_t total) {
     uint64_t *left = user;
     assert_true(done <= total && done >= left[1]);
@@ -882,7 +881,7 @@ static void a_snapshot_stops_when_progress_says_so(void **state) {
     assert_int_equal(f.live, 0);
 }
 
-/* An allocator at whose n-th request another thread records types that no one has seen yet. */
+/* An allocator: during its n-th request another thread records new types. */
 static char new_types[500][8];
 static void *record_new_types(void *argument) {
     for (uint64_t i = 0; i < COUNT(new_types); i++) {
@@ -989,7 +988,7 @@ static void a_recording_becomes_a_file_that_is_read_back(void **state) {
     hd_recorder_free(recorder);
 }
 
-/* A handler that allocates arrives in each lock of each call in turn. */
+/* A handler that allocates runs inside each lock of each call in turn. */
 static void a_signal_inside_a_lock_waits_for_nothing(void **state) {
     (void)state;
     test_alone = false;
@@ -1020,8 +1019,8 @@ static void a_signal_inside_a_lock_waits_for_nothing(void **state) {
         }
 }
 
-/* A fork takes the locks of one recorder, then those of the next. So that no thread waits the other
-   way round, none holds two otherwise. */
+/* A fork takes the locks of one recorder, then the locks of the next. No other call holds two locks, so no thread
+   waits in the opposite order. */
 static void two_recorders_can_fork_together(void **state) {
     hd_recorder *second;
     hd_recorder_counters stats;
@@ -1038,7 +1037,7 @@ static void two_recorders_can_fork_together(void **state) {
     assert_int_equal(hd_recorder_snapshot(rec, NULL, &profile, NULL), HD_OK);
     hd_profile_free(profile);
     assert_int_equal(test_locks.most, 1);
-    hd_recorder_fork_prepare(second); /* pthread_atfork: last registered, first prepared */
+    hd_recorder_fork_prepare(second); /* pthread_atfork: the last registered recorder prepares first */
     hd_recorder_fork_prepare(rec);
     hd_recorder_fork_parent(rec);
     hd_recorder_fork_parent(second);
@@ -1047,7 +1046,7 @@ static void two_recorders_can_fork_together(void **state) {
     hd_recorder_free(second);
 }
 
-/* In a child: 0 when the recorder's figures agree with each other and with what it does next. */
+/* Runs in a child: returns 0 if the recorder's figures agree with each other and with its next calls. */
 static int check_child(void) {
     hd_recorder_counters before, stats;
     hd_profile *profile;
@@ -1069,7 +1068,7 @@ static int check_child(void) {
     return stats.live_bytes ? 5 : stats.live_blocks ? 6 : 0;
 }
 
-/* What check_child said in a child; -1 when it did not come to that. */
+/* The result of check_child in a child; -1 if the child ended otherwise. */
 static int fork_and_check(void) {
     int status;
     pid_t child;
@@ -1083,7 +1082,7 @@ static int fork_and_check(void) {
     return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Memory for sites is made while another thread asks how much there is: ThreadSanitizer looks on. */
+/* Memory for sites is mapped while another thread asks for its size: a test for ThreadSanitizer. */
 static void figures_may_be_asked_for_while_memory_is_made(void **state) {
     hd_recorder_counters c = { 0 };
     pthread_t other;
@@ -1113,7 +1112,7 @@ static void *record_until_stopped(void *argument) {
 }
 
 #ifdef __SANITIZE_THREAD__
-#define SKIP_UNDER_TSAN skip() /* which does not follow a process of several threads into its child */
+#define SKIP_UNDER_TSAN skip() /* ThreadSanitizer cannot follow a process with several threads into a child */
 #else
 #define SKIP_UNDER_TSAN
 #endif
@@ -1148,7 +1147,7 @@ static void *record_and_pause(void *free_it) {
     return NULL;
 }
 
-/* A thread stands just behind a lock when the process forks; in the child it never goes on. */
+/* Another thread is just past a lock when the process forks; in the child that thread does not run. */
 static void a_child_is_whole_wherever_other_threads_are(void **state) {
     static int free_it;
     (void)state;
@@ -1171,7 +1170,7 @@ static void a_child_is_whole_wherever_other_threads_are(void **state) {
     }
 }
 
-/* Blocks lie in slots from which any thread takes and frees them. Thread 0 also looks on. */
+/* Any thread may take a block from a slot and free it. Thread 0 also takes snapshots. */
 enum { THREADS = 8, SLOTS = 512 };
 typedef struct shared_block { uint64_t size; } shared_block;
 static shared_block *slots[SLOTS];
@@ -1227,7 +1226,7 @@ static void eight_threads_leave_exact_figures(void **state) {
         if (slots[i]) expected.live_bytes += slots[i]->size, expected.live_blocks++;
     hd_recorder_stats(rec, &stats);
     expected.total_blocks = allocated;
-    expected.total_bytes = stats.total_bytes; /* of these two the threads kept no account */
+    expected.total_bytes = stats.total_bytes; /* the threads did not count these two */
     expected.peak_bytes = stats.peak_bytes;
     assert_stats(expected);
     assert_in_range(stats.peak_bytes, stats.live_bytes, stats.total_bytes);
@@ -1245,7 +1244,7 @@ static void eight_threads_leave_exact_figures(void **state) {
     assert_int_equal(hd_recorder_live_bytes(rec), 0);
 }
 
-/* Threads end with scopes open, and record in the destructors of their keys. */
+/* Threads end with open scopes, and record in the destructors of their keys. */
 static pthread_key_t key;
 static void record_at_exit(void *depth) {
     hd_record_alloc(rec, at(2), 2, "exit");
@@ -1265,7 +1264,7 @@ static void threads_may_end_anywhere(void **state) {
     (void)state;
     create(NULL);
     assert_int_equal(pthread_key_create(&key, record_at_exit), 0);
-    for (int i = 0; i < 3; i++) { /* each may be given the stack of the one before */
+    for (int i = 0; i < 3; i++) { /* a thread may get the stack of the previous one */
         pthread_t thread;
         uint32_t depth = 0;
         void *failed;
@@ -1280,7 +1279,7 @@ static void threads_may_end_anywhere(void **state) {
     assert_stats((hd_recorder_counters){ .peak_bytes = 3, .total_bytes = 9, .total_blocks = 6 });
 }
 
-/* A recorder's numbers are those of its own contexts, whatever the tracker goes on to do. */
+/* A recorder's numbers belong to its own contexts, whichever contexts the tracker uses later. */
 static void a_tracker_restarted_with_other_contexts_does_no_harm(void **state) {
     hd_contexts *first = hd_contexts_create(NULL), *second = hd_contexts_create(NULL);
     hd_tracker_desc tracker = { .contexts = first };
@@ -1304,7 +1303,7 @@ static void a_tracker_restarted_with_other_contexts_does_no_harm(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-/* The kind and the name of the process are read back as they were written. */
+/* Reading returns the kind and the name of the process as written. */
 static void kinds_and_names_of_recordings_are_read_back(void **state) {
     char path[] = "/tmp/heapdump-test-XXXXXX.json";
     hd_error err = { 0 };

@@ -1,4 +1,4 @@
-/* Several recorders at a time: they share the tracker and its contexts, and nothing else. */
+/* Several recorders at a time: they share only the tracker and its contexts. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -64,7 +64,7 @@ static void recorders_are_freed_in_any_order(void **state) {
     }
 }
 
-/* The tracker that the program started stays. */
+/* The tracker that the program started keeps running. */
 static void the_last_recorder_leaves_the_programs_tracker(void **state) {
     hd_contexts *contexts = hd_contexts_create(NULL);
     hd_recorder *a, *b;
@@ -96,7 +96,7 @@ static void *region_make(uint64_t bytes) {
     return region;
 }
 
-/* Contexts that outlive a region are shown in the next one with names that are there. */
+/* Contexts that outlive a region get their names again in the next region. */
 static void names_are_shown_in_each_region_anew(void **state) {
     hd_contexts *contexts = hd_contexts_create(NULL);
     const uint64_t bytes = 1 << 20;

@@ -1,6 +1,6 @@
-/* threads. Recorders that keep what they record in a region: another process, here another mapping of the
-   memory, sees exactly what the recorder itself says; kinds, forks, modules, lifetimes; and whatever stands in the
-   region, looking at it ends, within its bounds. */
+/* threads. Recorders in a region: another process, here another mapping of the memory, sees exactly the recorder's
+   own figures. Tests kinds, forks, modules and lifetimes. With any bytes in the region, a view ends within its
+   bounds. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 #define BYTES ((uint64_t)64 << 20)
 
-static uint8_t *region, *seen;   /* one memory, as the recorder has it, and as who looks on has it */
+static uint8_t *region, *seen;   /* one memory, mapped by the recorder and by an observer */
 static hd_recorder *rec;
 static uint32_t now;
 
@@ -64,7 +64,7 @@ static void create(const hd_recorder_desc *with) {
 
 static void *at(uint64_t i) { return (void *)(uintptr_t)(i * 32); }
 
-/* A profile as text: "/outer/inner Type bytes blocks", in order. */
+/* A profile as sorted text: "/outer/inner Type bytes blocks". */
 static char *text_of(hd_profile *p) {
     hd_axis paths = hd_profile_axis(p, 0), types = hd_profile_axis(p, 1);
     hd_rows cells = hd_profile_cells(p);
@@ -116,7 +116,7 @@ static void each_kind_is_seen(void **state) {
     assert_int_equal(hd_region_count(seen, BYTES), 1);
     hd_record_alloc(rec, at(1), 100, "A");
     hd_record_alloc(rec, at(2), 50, "B");
-    hd_record_free(rec, at(2));                    /* at once: temporary; before it, 150 bytes were the most */
+    hd_record_free(rec, at(2));                    /* freed at once: temporary; the peak of 150 bytes was before it */
     hd_record_alloc(rec, at(3), 10, "A");
     hd_record_free(rec, at(1));
     hd_record_alloc(rec, at(4), 1, "C");
@@ -142,18 +142,18 @@ static void each_kind_is_seen(void **state) {
     assert_seen(0, HD_HEAP_LIVE, " A 10 1\n C 1 1\n");
 }
 
-/* heaptrack's definition, of one thread: freed before the next allocation. */
+/* heaptrack's definition for one thread: freed before the next allocation. */
 static void a_block_is_temporary_when_it_goes_before_the_next_comes(void **state) {
     hd_allocation taken;
     (void)state;
     create(NULL);
     hd_record_alloc(rec, at(1), 8, "T");
     hd_record_alloc(rec, at(2), 8, "T");
-    hd_record_free(rec, at(1));                    /* not the last */
-    hd_record_free(rec, at(2));                    /* the last, still */
+    hd_record_free(rec, at(1));                    /* not the last allocation */
+    hd_record_free(rec, at(2));                    /* still the last */
     hd_record_alloc(rec, at(3), 8, "U");
     assert_true(hd_record_take(rec, at(3), &taken));
-    hd_record_restore(rec, &taken);                /* a realloc that failed: is there, and the last still */
+    hd_record_restore(rec, &taken);                /* a failed realloc: the block is live, and still the last */
     assert_true(hd_record_take(rec, at(3), &taken));
     hd_record_drop(rec, &taken);                   /* a realloc that succeeded */
     hd_record_alloc(rec, at(4), 16, "U");
@@ -162,7 +162,7 @@ static void a_block_is_temporary_when_it_goes_before_the_next_comes(void **state
     assert_seen(0, HD_HEAP_TOTAL, " T 16 2\n U 24 2\n");
 }
 
-/* The peak by context, against one that is copied whenever there are more live bytes than ever. */
+/* The peak by context, compared with a copy of the live bytes at every new maximum. */
 static void the_peak_is_exact_with_one_thread(void **state) {
     enum { TYPES = 7, BLOCKS = 60 };
     static const char *const type[TYPES] = { "a", "b", "c", "d", "e", "f", "g" };
@@ -211,8 +211,8 @@ static void *wait_until_unlocked(void *lock) {
     return NULL;
 }
 
-/* Where there are other threads, who held what is told but for what shards keep to themselves. Sizes are small,
-   so that most is pending, in places that sites share. */
+/* With several threads, the peak by context is exact except for bytes that shards have not reported. Sizes are small,
+   so most bytes are pending, in entries that sites share. */
 static void the_peak_has_what_was_pending(void **state) {
     enum { TYPES = 150, BLOCKS = 40000, SLACK = 2 * 16 * 4096 };
     static char type[TYPES][8];
@@ -258,7 +258,7 @@ static void the_peak_has_what_was_pending(void **state) {
     pthread_join(other, NULL);
 }
 
-/* Several threads, more contexts than shards keep to themselves. */
+/* Several threads, and more contexts than a shard can keep pending. */
 enum { THREADS = 6, EACH = 30000, NAMES = 300 };
 static char names[NAMES][8];
 
@@ -267,7 +267,8 @@ static void *churn(void *argument) {
     unsigned random = (unsigned)base + 1;
     for (unsigned i = 0; i < EACH; i++) {
         unsigned b = (random = random * 1103515245 + 12345) >> 8;
-        if (i % 5 == 4) hd_record_set_type(rec, at(base + 1 + b % 5000), names[b / 5 % NAMES]); /* takes others back */
+        /* changes the types of earlier blocks */
+        if (i % 5 == 4) hd_record_set_type(rec, at(base + 1 + b % 5000), names[b / 5 % NAMES]);
         else if (b % 3) hd_record_alloc(rec, at(base + 1 + b % 5000), 1 + b % 999, names[b % NAMES]);
         else hd_record_free(rec, at(base + 1 + b % 5000));
     }
@@ -282,7 +283,7 @@ static void add_live(void *user, const hd_allocation *live) {
     sums[i][1]++;
 }
 
-/* The counters, against the blocks. */
+/* The counters, compared with the blocks. */
 static void threads_leave_exact_figures(void **state) {
     static uint64_t sums[NAMES][2];
     pthread_t thread[THREADS];
@@ -291,7 +292,7 @@ static void threads_leave_exact_figures(void **state) {
     for (int i = 0; i < NAMES; i++) snprintf(names[i], sizeof names[i], "t%d", i);
     create(NULL);
     for (uintptr_t t = 0; t < THREADS; t++) pthread_create(&thread[t], NULL, churn, (void *)t);
-    for (int i = 0; i < 20; i++) {                 /* looked at meanwhile */
+    for (int i = 0; i < 20; i++) {                 /* views during the recording */
         if (!hd_recorder_view_snapshot(seen, BYTES, 0, NULL, &p, NULL)) hd_profile_free(p);
     }
     for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
@@ -321,10 +322,10 @@ static void threads_leave_exact_figures(void **state) {
     free(own), free(other);
 }
 
-/* A child begins anew, in contexts that it shares with its parent and in some of its own. */
+/* A child starts with empty figures, in contexts that it shares with its parent and in its own. */
 static int be_child(int generation) {
     HD_SCOPE("any", "child");
-    if (!hd_record_free(rec, at(1))) return 1;     /* the parent's */
+    if (!hd_record_free(rec, at(1))) return 1;     /* the parent's block */
     if (!hd_record_alloc(rec, at(100), 7, "Kid")) return 2;
     if (!hd_record_alloc(rec, at(101), 1, "Kid") || !hd_record_free(rec, at(101))) return 3;
     hd_recorder_counters stats;
@@ -353,7 +354,7 @@ static void children_begin_records_of_their_own(void **state) {
         hd_recorder_fork_prepare(rec);
         if (!fork()) {
             if (!hd_recorder_fork_child(rec)) _exit(99);
-            hd_record_free(rec, at(100));          /* its parent's */
+            hd_record_free(rec, at(100));          /* its parent's block */
             hd_record_alloc(rec, at(100), 1, "Kid");
             hd_record_free(rec, at(100));
             _exit(0);
@@ -365,7 +366,7 @@ static void children_begin_records_of_their_own(void **state) {
     hd_recorder_fork_parent(rec);
     {
         HD_SCOPE("any", "parent");
-        HD_SCOPE("any", "later");                  /* a context that the child does not have */
+        HD_SCOPE("any", "later");                  /* a context that the child lacks */
         hd_record_alloc(rec, at(3), 1, "New");
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -412,13 +413,13 @@ static void program_counters_are_named_by_modules(void **state) {
     assert_true(hd_recorder_add_module(rec, &cxx));
     hd_record_alloc(rec, at(1), 1, NULL);
     stack[0] = 0x5011;
-    hd_record_alloc(rec, at(2), 2, NULL);          /* in no module that was told of */
+    hd_record_alloc(rec, at(2), 2, NULL);          /* in no known module */
     assert_true(hd_recorder_add_module(rec, &b));
     stack[0] = 0x5021;
     hd_record_alloc(rec, at(3), 4, NULL);
     hd_recorder_remove_module(rec, 0x5000);
     b.path = hd_cstr("/lib/other.so");
-    assert_true(hd_recorder_add_module(rec, &b));  /* where b was */
+    assert_true(hd_recorder_add_module(rec, &b));  /* at the place of b */
     stack[0] = 0x5031;
     hd_record_alloc(rec, at(4), 8, NULL);
     assert_seen(0, HD_HEAP_LIVE, "//bin/program+0x900//lib/c++.so+0x10 program 1 1\n"
@@ -449,7 +450,8 @@ static void transparent_modules_lie_in_others(void **state) {
                                  "//bin/program+0x900//lib/c++.so+0x210 c++.so 1 1\n");
 }
 
-/* 500 libraries are loaded at 7 places. Each frame is named by the library that was loaded when it was called. */
+/* 500 libraries are loaded at 7 places. Each frame is named by the library that was loaded at the time of its
+   call. */
 static void modules_are_found_by_address_and_time(void **state) {
     enum { PLACES = 7, TIMES = 500 };
     static char path[TIMES][16], want[TIMES][64];
@@ -477,7 +479,7 @@ static void modules_are_found_by_address_and_time(void **state) {
     free(text);
 }
 
-/* Modules come and go at 64 places, as plugins do; a list of those that are loaded says what each frame is in. */
+/* Modules come and go at 64 places, as plugins do. A list of loaded modules gives the expected name of each frame. */
 static void modules_are_found_among_many(void **state) {
     enum { PLACES = 64, STEPS = 2000 };
     static struct { char name[32], want[64]; } loaded[PLACES], step[STEPS];
@@ -494,7 +496,7 @@ static void modules_are_found_among_many(void **state) {
     for (unsigned i = 0; i < STEPS; i++) {
         uint64_t place, offset;
         random = random * 6364136223846793005u + 1442695040888963407u;
-        place = (random >> 33) % PLACES, offset = i; /* no address comes twice */
+        place = (random >> 33) % PLACES, offset = i; /* no address repeats */
         if (random >> 62) {
             hd_module m = { 0x10000 * (place + 1), 0x10000 * (place + 1) + 0x800, 0x10000 * (place + 1),
                             { NULL, 0 }, { 0 }, 0, false };
@@ -505,7 +507,7 @@ static void modules_are_found_among_many(void **state) {
             else *loaded[place].name = 0;
         }
         stack[0] = (uintptr_t)(0x10000 * (place + 1) + offset + 1);
-        if (!*loaded[place].name) continue; /* it may get the name of what is loaded next */
+        if (!*loaded[place].name) continue; /* the place may get the name of the next module */
         snprintf(step[i].want, 64, "%s+0x%llx", loaded[place].name, (unsigned long long)offset);
         hd_record_alloc(rec, at(1 + i), 1, NULL);
     }
@@ -547,7 +549,7 @@ static void notes_are_the_callers(void **state) {
     for (uint32_t i = 0; i < 8; i++) assert_int_equal(r.notes[i], 10 + i + (i == 7));
 }
 
-/* Pages as a text, in order. */
+/* Pages as sorted text. */
 enum { PAGES = 512 };
 static uint64_t page[PAGES];
 static size_t page_count;
@@ -586,7 +588,7 @@ static void pages_with_blocks_are_seen(void **state) {
     assert_pages(0, 3, some);
 }
 
-/* Empty ones are told of until others have become so: up to 16 of each of 16 shards. */
+/* An empty page stays listed until others become empty: up to 16 pages of each of 16 shards. */
 static void pages_without_blocks_go(void **state) {
     (void)state;
     create(NULL);
@@ -595,7 +597,7 @@ static void pages_without_blocks_go(void **state) {
     page_count = 0;
     assert_int_equal(hd_recorder_view_block_pages(seen, BYTES, 0, take_page, NULL, NULL), HD_OK);
     assert_in_range(page_count, 1, 256);
-    hd_record_alloc(rec, in_page(7777777, 0), 1, "A"); /* a row that was given back */
+    hd_record_alloc(rec, in_page(7777777, 0), 1, "A"); /* reuses a row */
     page_count = 0;
     assert_int_equal(hd_recorder_view_block_pages(seen, BYTES, 0, take_page, NULL, NULL), HD_OK);
     qsort(page, page_count, sizeof *page, by_address);
@@ -613,7 +615,7 @@ static void pages_of_a_child(void **state) {
     pid_t child = fork();
     if (!child) {
         if (!hd_recorder_fork_child(rec)) _exit(9);
-        hd_record_alloc(rec, in_page(2, 0), 10, "A");  /* where pages of the parent's are shown */
+        hd_record_alloc(rec, in_page(2, 0), 10, "A");  /* in a page where the parent has listed pages */
         _exit(0);
     }
     hd_recorder_fork_parent(rec);
@@ -624,7 +626,7 @@ static void pages_of_a_child(void **state) {
     page_count = 0;
     assert_int_equal(hd_recorder_view_block_pages(seen, BYTES, 1, take_page, NULL, NULL), HD_OK);
     qsort(page, page_count, sizeof *page, by_address);
-    assert_int_equal(page_count, 4);               /* its own row has all that its register has */
+    assert_int_equal(page_count, 4);               /* its own row has everything that its register has */
     for (size_t i = 0; i < 4; i++) assert_int_equal(page[i], of_both[i]);
 }
 
@@ -688,7 +690,7 @@ static void the_tail_of_a_region_can_go(void **state) {
     mprotect(region + left, BYTES - left, PROT_READ | PROT_WRITE);
 }
 
-/* What others say is used may be anything: nobody gives back what he took, nor takes it twice. */
+/* Another process may write any value to the used size. Nobody then frees memory that he uses, or uses it twice. */
 static void what_is_used_may_lie(void **state) {
     static char many[5000][8];
     const uint64_t lie = 4096;
@@ -733,7 +735,7 @@ static void lifetimes_are_told_of_the_freed_and_the_living(void **state) {
     hd_record_free(rec, at(2));
     stack[0] = 0x11;
     now = 130;
-    hd_record_alloc(rec, at(3), 5, NULL);          /* in the row of one that was freed */
+    hd_record_alloc(rec, at(3), 5, NULL);          /* in the row of a freed block */
     now = 140;
     assert_int_equal(hd_recorder_view_lifetimes(seen, BYTES, 0, 150, NULL, keep_lifetimes, of, NULL), HD_OK);
     assert_memory_equal(&of[0], (&(hd_lifetimes){ 2, 40, 10, 30, 25, 5, 20, 1, 100, 120 }), sizeof *of);
@@ -754,7 +756,7 @@ static void what_is_wrong_is_told(void **state) {
     assert_int_equal(hd_region_init(region, 65535, &err), HD_INVALID);
     assert_int_equal(hd_recorder_view(seen, BYTES, 0, &r, &err), HD_INVALID);
     create(NULL);
-    assert_null(hd_recorder_create(&desc, &err));  /* its contexts are shown already */
+    assert_null(hd_recorder_create(&desc, &err));  /* another recorder shows these contexts already */
     assert_string_equal(err.message, "these contexts are another recorder's in a region");
     hd_recorder_free(rec);
     rec = NULL;
@@ -769,7 +771,7 @@ static void what_is_wrong_is_told(void **state) {
     assert_string_equal(err.message, "lifetimes need a region and a clock, and no samples");
 }
 
-/* A region that is full: what cannot be shown is not recorded, and counted. */
+/* A full region: blocks that do not fit are counted, but not recorded. */
 static void a_full_region_loses_blocks_and_nothing_else(void **state) {
     static char many[20000][8];
     uint64_t lost = 0;
@@ -793,7 +795,7 @@ static void a_full_region_loses_blocks_and_nothing_else(void **state) {
 
 static uint64_t mapped, may_map;
 
-/* As much may be there already: contexts and the recorder ask each for their own. */
+/* Enough may be mapped already: contexts and the recorder both ask for it. */
 static uint64_t map_more(void *user, uint64_t bytes) {
     assert_ptr_equal(user, &mapped);
     while (mapped < bytes && mapped + 65536 <= may_map) mapped += 65536;
@@ -803,7 +805,7 @@ static uint64_t map_more(void *user, uint64_t bytes) {
 
 static uint32_t looks, most_under_way, least_waited = UINT32_MAX;
 
-/* Takes a snapshot from inside the recorder: whatever operation is in progress does not end meanwhile. */
+/* Takes a snapshot from inside the recorder: the operation in progress does not end meanwhile. */
 static uint64_t look_and_map_more(void *user, uint64_t bytes) {
     uint32_t under_way = UINT32_MAX, waited;
     hd_snapshot_options options = { .under_way = &under_way, .ended = looks % 2 == 0 };
@@ -821,7 +823,7 @@ static uint64_t look_and_map_more(void *user, uint64_t bytes) {
     return map_more(user, bytes);
 }
 
-/* As in a stopped process. A snapshot waits for each anew, however many waited in vain before. */
+/* As in a stopped process. A snapshot waits again for each operation, even if earlier waits failed. */
 static void a_snapshot_counts_operations_that_do_not_end(void **state) {
     static char many[60][8];
     hd_recorder_desc desc = { .region = region, .region_more = look_and_map_more, .user = &mapped, .blocks = true };
@@ -846,7 +848,7 @@ static void a_snapshot_counts_operations_that_do_not_end(void **state) {
     assert_int_equal(under_way, 0);
 }
 
-/* Also in a forked child, which has mapped what its parent had. */
+/* Also in a forked child, which has its parent's mapped part. */
 static void a_region_is_mapped_as_it_is_needed(void **state) {
     static char many[20000][8];
     hd_recorder_desc desc = { .region = region, .region_more = map_more, .user = &mapped };
@@ -855,7 +857,7 @@ static void a_region_is_mapped_as_it_is_needed(void **state) {
     for (int enough = 1; enough >= 0; enough--) {
         begin_again(BYTES);
         desc.region_bytes = mapped = 65536;
-        may_map = enough ? BYTES : 14 << 16; /* where a child finds no room */
+        may_map = enough ? BYTES : 14 << 16; /* when a child has no space */
         mprotect(region + mapped, BYTES - mapped, PROT_NONE);
         rec = hd_recorder_create(&desc, NULL);
         assert_non_null(rec);
@@ -900,7 +902,7 @@ static void look_at_all(const void *memory, uint64_t bytes) {
     }
 }
 
-/* A small region, copied to the end of mapped memory, with each of its words changed in turn. */
+/* Copies a small region to the end of mapped memory, and changes each of its words in turn. */
 static void every_word_may_be_anything(void **state) {
     static const uint64_t words[] = { 0, 1, 7, 8, 4096, UINT64_MAX, UINT64_MAX - 7, (uint64_t)1 << 40, 0xffffffff,
                                       0x0001000000010000 };
@@ -926,7 +928,7 @@ static void every_word_may_be_anything(void **state) {
     for (uint64_t i = 0; i + 8 <= used; i += 8) {
         uint64_t was;
         memcpy(&was, copy + i, 8);
-        if (!was && i > 16384 && i % 1024) continue; /* far from anything */
+        if (!was && i > 16384 && i % 1024) continue; /* in empty memory only every 128th word */
         size_t step = (size_t)long_or_short(1, 5);
         for (size_t w = i / 8 % step; w < sizeof words / sizeof *words; w += step) {
             memcpy(copy + i, &words[w], 8);
@@ -942,8 +944,8 @@ static void count_page(void *user, uint64_t address) {
     ++*(uint64_t *)user;
 }
 
-/* Records each of which says that the one before is its parent, and columns that lead to the same rows again: no more
-   is read than the region has room for. */
+/* Each record names the previous one as its parent, and columns lead to the same rows repeatedly. A view reads no
+   more than the size of the region. */
 static void parents_do_not_multiply_what_is_read(void **state) {
     enum { SMALL = 2 << 20, PARENTS = 20, APART = 1 << 14, ROWS_AT = 1 << 20 };
     uint64_t calls, one = 0;
@@ -978,8 +980,8 @@ static void parents_do_not_multiply_what_is_read(void **state) {
     memset(first->pages.segment, 0, sizeof first->pages.segment);
 }
 
-/* Several places that lead to one record, and more records than there is room for. What a record says that it has is
-   the bytes of its rows. */
+/* Several entries that lead to one record, and more records than the region can hold. The bytes of a record are the
+   bytes of its rows. */
 static void records_are_counted_by_their_bytes(void **state) {
     enum { SMALL = 1 << 20 };
     hd_recorded r;
@@ -1038,8 +1040,8 @@ static void *write_at_random(void *unused) {
     return NULL;
 }
 
-/* Another process of the region writes what it likes: the recorder goes on, and writes nowhere else. That is a race,
-   which ThreadSanitizer is not asked about. */
+/* A hostile process writes into the region: the recorder continues, and writes nowhere else. ThreadSanitizer would
+   report that race, so it skips the test. */
 static void a_hostile_process_falsifies_figures_only(void **state) {
     pthread_t writer;
     (void)state;
@@ -1054,13 +1056,13 @@ static void a_hostile_process_falsifies_figures_only(void **state) {
     for (int i = 0; i < 50; i++) look_at_all(seen, BYTES);
     stop_writing = true;
     pthread_join(writer, NULL);
-    /* the register is private: exactly those that were not freed are still there */
+    /* the register is private: it still has exactly the blocks that were not freed */
     unsigned live = 0;
     for (unsigned i = 0; i < 5000; i++) live += hd_record_free(rec, at(1 + i));
     assert_in_range(live, 3000, 5000);
 }
 
-/* Killed at any time: what it recorded is there but for what its thread was doing. */
+/* Killed at any time: the recording is complete, except for the last call of its thread. */
 static void what_a_killed_process_recorded_is_there(void **state) {
     (void)state;
     struct { volatile uint64_t blocks; } *tally = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
-/* The register: what it says is checked against a model, its pieces against their invariants, its
-   memory against what the OS gave. */
+/* The register: its answers are compared with a model, its structures with their invariants, its memory with the
+   requests to the OS. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Every mapping the register has, so that leaks, figures and failures are exact. */
+/* Every mapping of the register, so that leaks, figures and failures are exact. */
 static struct { void *at; size_t size; } test_maps[8192];
 static size_t test_map_count;
 static uint64_t test_mapped, test_map_calls, test_map_fail_at;
@@ -33,16 +33,16 @@ int test_munmap(void *at, size_t size) {
             test_mapped -= size;
             return munmap(at, size);
         }
-    fail_msg("unmapped what was not mapped: %zu bytes", size);
+    fail_msg("unmapped memory that was not mapped: %zu bytes", size);
     return -1;
 }
 
-/* Pages of the OS, which takes parts of them for whole ones. */
-static long test_os_page;         /* 0: the real ones */
+/* The page size of the OS; giving back a part of a page gives back the whole page. */
+static long test_os_page;         /* 0: the real size */
 long test_sysconf(int name);
 long test_sysconf(int name) { return name == _SC_PAGESIZE && test_os_page ? test_os_page : sysconf(name); }
 
-/* Giving back fails as taking does. */
+/* Giving back pages can fail like mapping them. */
 int test_madvise(void *at, size_t size, int advice);
 int test_madvise(void *at, size_t size, int advice) {
     if (advice == MADV_DONTNEED) assert_int_equal(((uintptr_t)at | size) % (uintptr_t)test_sysconf(_SC_PAGESIZE), 0);
@@ -55,10 +55,10 @@ int test_madvise(void *at, size_t size, int advice) {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Nothing is given back to an OS that has larger pages. */
+/* Nothing is given back to an OS with larger pages. */
 static bool gives_back(void) { return sysconf(_SC_PAGESIZE) == HD__PAGES_UNIT; }
 
-/* Bytes that the OS really holds for the register. */
+/* Bytes that are really resident for the register. */
 static uint64_t really_resident(void) {
     uint64_t pages = 0;
     unsigned char *in_core = malloc(1 << 20);
@@ -73,13 +73,13 @@ static uint64_t really_resident(void) {
     return pages * HD__PAGES_UNIT;
 }
 
-/* What is found by walking: pieces of each grade, and what is in buckets. */
+/* The result of a walk: pieces of each grade, and the contents of buckets. */
 typedef struct walked {
     uint32_t pieces[HD__GRADE_COUNT];
     uint64_t count, empty;
 } walked;
 
-/* Slots that are free are in the list of free ones, once each. */
+/* Each free slot is in the free list exactly once. */
 static void check_free(const hd_register *reg, const hd__bucket *b, bool in_use[256], uint32_t count) {
     uint32_t capacity = reg->shape[hd__grade_of(b->head)].capacity;
     for (uint32_t next = hd__crowd_of(b)->free; next; next = *hd__slot_at(reg->shape, b, next - 1, hd__bucket_kind_of(b)), count++) {
@@ -105,7 +105,8 @@ static void check_bucket(const hd_register *reg, const hd__bucket *b, uint64_t k
     assert_int_equal(count, hd__bucket_count(reg->shape, b));
     assert_true(count > shape->capacity / 3u || hd__grade_of(b->head) < 2 || !count);
     if (hd__bucket_kind_is(kind, HD__BUCKET_SOME) || hd__bucket_kind_is(kind, HD__BUCKET_MANY)) check_free(reg, b, in_use, count);
-    assert_true(count || *hd__bucket_empty_at((hd_register *)(uintptr_t)reg, key) == key + 1); /* it will be found */
+    /* the list of empty buckets has it */
+    assert_true(count || *hd__bucket_empty_at((hd_register *)(uintptr_t)reg, key) == key + 1);
     w->empty += !count;
     w->count += count;
     w->pieces[hd__grade_of(b->head)]++;
@@ -120,7 +121,7 @@ static void check_leaf(const hd_register *reg, const hd__leaf *leaf, uint64_t ke
     assert_true(buckets > 0);
 }
 
-/* Pages hold as many pieces and holes as are told, and few of the second. */
+/* Pages hold as many pieces and holes as the grade counts, and few holes. */
 static uint64_t check_grade(const hd__grade *of, uint32_t pieces) {
     uint64_t pages = 0, room = 0;
     uint32_t holes = 0;
@@ -137,7 +138,7 @@ static uint64_t check_grade(const hd__grade *of, uint32_t pieces) {
     return pages;
 }
 
-/* A recent leaf that is not in its entry stayed where it was when there were fewer entries. */
+/* A recent leaf outside of its present entry is where a smaller table had its entry. */
 static void check_old_entry(const hd_register *reg, uint64_t key, uint32_t at) {
     uint32_t index = hd__recent_index(reg, key), mask = reg->recent_mask;
     assert_ptr_not_equal(reg->recent, reg->first_recent);
@@ -145,7 +146,7 @@ static void check_old_entry(const hd_register *reg, uint64_t key, uint32_t at) {
     assert_int_equal(index & mask, at);
 }
 
-/* Every piece is where its key leads to, and none is lost. */
+/* Every piece is at the place of its key, and no piece is lost. */
 static void check_tables(const hd_register *reg) {
     walked w;
     uint64_t spans = 0, pages = 0, spares = 0, away = 0;
@@ -203,8 +204,8 @@ static void assert_same(const hd_allocation *a, const hd_allocation *b) {
     assert_int_equal(a->time, b->time);
 }
 
-/* The model: addresses that may occur, and what is at each (address 0: nothing). An allocation's
-   time is the number of its address, so that iterating finds its way back. */
+/* The model: possible addresses, and the allocation at each (address 0: none). An allocation's time is the number of
+   its address, so that an iteration can find it. */
 typedef struct model {
     uint32_t n;
     uint64_t *address;
@@ -226,7 +227,7 @@ static void model_free(model *m) {
     free(m->seen);
 }
 
-/* Of eight sizes, one passes 2 GiB. */
+/* One of eight sizes may exceed 2 GiB. */
 static uint64_t model_size(model *m) {
     uint64_t size = hd__test_random(&m->random);
     return size % 8 ? size & 0x7fffffff : size;
@@ -238,7 +239,7 @@ static void model_insert(model *m, hd_register *reg, uint32_t i) {
     hd_status status = hd_register_insert(reg, &a, &replaced);
     if (status) {
         assert_int_equal(status, HD_OUT_OF_MEMORY);
-        /* Replacing needs no memory, unless a size passes 2 GiB that did not. */
+        /* Replacing needs no memory, except when a size first exceeds 2 GiB. */
         assert_true(!m->live[i].address || (a.size >= HD__VAST && m->live[i].size < HD__VAST));
         assert_same(&replaced, &none);
         m->refused++;
@@ -267,7 +268,7 @@ static void model_find(model *m, hd_register *reg, uint32_t i) {
     m->live[i].context = context;
 }
 
-/* One operation at random; of four, about `inserts` insert. */
+/* One random operation; about `inserts` of four insert. */
 static void model_step(model *m, hd_register *reg, unsigned inserts) {
     uint32_t i = (uint32_t)hd__test_below(&m->random, m->n);
     unsigned what = (unsigned)hd__test_below(&m->random, 5);
@@ -277,7 +278,7 @@ static void model_step(model *m, hd_register *reg, unsigned inserts) {
     assert_int_equal(hd_register_count(reg), m->count);
 }
 
-/* Everything the model has is found, and iterating meets each exactly once. */
+/* Finds everything that the model has, and an iteration meets each block exactly once. */
 static void model_check(model *m, hd_register *reg) {
     hd_cursor cursor = { 0, 0 };
     hd_allocation a;
@@ -295,7 +296,7 @@ static void model_check(model *m, hd_register *reg) {
     check_tables(reg);
 }
 
-/* What a test that failed left behind is not the next one's fault. */
+/* Remains of a failed test must not disturb the next test. */
 static int setup(void **state) {
     (void)state;
     while (test_map_count) test_munmap(test_maps[0].at, test_maps[0].size);
@@ -341,7 +342,7 @@ static void address_0_is_invalid_everywhere(void **state) {
     hd_register *reg = hd_register_create(NULL);
     hd_allocation zero = allocation_of(0, 8, 0, 0), one = allocation_of(1, 8, 0, 0), replaced = one;
     (void)state;
-    for (int round = 0; round < 2; round++) { /* before there is a table, and after */
+    for (int round = 0; round < 2; round++) { /* before and after there is a table */
         uint64_t mapped = test_mapped;
         assert_int_equal(hd_register_insert(reg, &zero, &replaced), HD_INVALID);
         assert_same(&replaced, &one);
@@ -352,7 +353,7 @@ static void address_0_is_invalid_everywhere(void **state) {
         assert_int_equal(test_mapped, mapped);
         assert_int_equal(hd_register_insert(reg, &one, NULL), HD_OK);
     }
-    for (uint32_t n = 1; n < 256; n++) { /* in the page of address 0, with buckets of all kinds */
+    for (uint32_t n = 1; n < 256; n++) { /* in the page of address 0, with all kinds of buckets */
         hd_allocation a = allocation_of(16 * n, 8, 1, 0);
         assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
         assert_int_equal(hd_register_insert(reg, &zero, NULL), HD_INVALID);
@@ -403,7 +404,8 @@ static void inserting_again_replaces_and_tells_the_old_one(void **state) {
     assert_false(hd_register_remove(reg, 64, NULL));
     hd_register_insert(reg, &second, NULL);
     got = first;
-    assert_int_equal(hd_register_insert(reg, &got, &got), HD_OK);  /* the old one comes where the new one was */
+    /* the old allocation replaces the new one in `got` */
+    assert_int_equal(hd_register_insert(reg, &got, &got), HD_OK);
     assert_same(&got, &second);
     assert_true(hd_register_find(reg, 64, &got));
     assert_same(&got, &first);
@@ -429,7 +431,7 @@ static void clearing_gives_the_memory_back_and_starts_afresh(void **state) {
     hd_register_free(reg);
 }
 
-/* Few addresses: every operation is followed by a look at every slot. */
+/* Few addresses: checks every slot after every operation. */
 static void small_tables_are_sound_after_every_operation(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 8; seed++) {
@@ -447,7 +449,7 @@ static void small_tables_are_sound_after_every_operation(void **state) {
     }
 }
 
-/* 300,000 at a time at addresses as allocators give them out; fewer where each is far from all others. */
+/* 300,000 blocks at a time, at addresses as allocators give them; fewer if each is far from all others. */
 static void large_tables_agree_with_the_model(void **state) {
     static const struct { uint64_t first, step; uint32_t n; } progression[] = {
         { 16, 16, 400000 }, { 0x7f0000000000, 4096, 400000 }, { 1 << 21, 1 << 21, 40000 },
@@ -460,7 +462,7 @@ static void large_tables_agree_with_the_model(void **state) {
         for (uint32_t i = 0; i < m.n; i++) m.address[i] = progression[p].first + i * progression[p].step;
         for (uint32_t i = 0; i < m.n / 4 * 3; i++) model_insert(&m, reg, i);
         for (uint32_t step = 0; step < m.n; step++) {
-            model_step(&m, reg, step < m.n / 2 ? 3 : 1); /* holding as many, then draining */
+            model_step(&m, reg, step < m.n / 2 ? 3 : 1); /* holds its size, then drains */
             if (step % (m.n / 4) == 0) check_tables(reg);
             if (step == m.n / 2 - 1) assert_in_range(m.count, m.n / 40 * 29, m.n / 40 * 31);
         }
@@ -472,7 +474,7 @@ static void large_tables_agree_with_the_model(void **state) {
     }
 }
 
-/* Arrays of batches: each has twice as many as the one before, and none moves. */
+/* Arrays of batches: each is twice as long as the previous one, and arrays never move. */
 static void batches_are_found_by_their_numbers(void **state) {
     const uint32_t page = HD__PAGES_UNIT / (uint32_t)sizeof(hd__batch);
     static hd__batch first[HD__PAGES_UNIT], second[2 * HD__PAGES_UNIT], third[4 * HD__PAGES_UNIT];
@@ -484,7 +486,7 @@ static void batches_are_found_by_their_numbers(void **state) {
     assert_ptr_equal(hd__batch_at(&reg, 3 * page - 1), second + 2 * page - 1);
     assert_ptr_equal(hd__batch_at(&reg, 3 * page), third);
     assert_ptr_equal(hd__batch_at(&reg, 7 * page - 1), third + 4 * page - 1);
-    assert_null(hd__batch_at(&reg, 7 * page)); /* there is no such array yet */
+    assert_null(hd__batch_at(&reg, 7 * page)); /* that array does not exist yet */
     assert_int_equal(hd__batch_arrays(&reg), 3);
 }
 
@@ -509,13 +511,13 @@ static void a_million_costs_what_the_room_says_and_leaves_almost_nothing(void **
             assert_true(hd_register_remove(reg, 0x555500000000 + 48 * i, NULL));
         check_memory(reg);
         check_tables(reg);
-        assert_int_equal(test_mapped, reserved); /* address space is kept, and not more of it each round */
+        assert_int_equal(test_mapped, reserved); /* the address space is kept, and does not grow each round */
         if (gives_back()) assert_true(hd_register_memory(reg).resident <= reserved / 200);
     }
     hd_register_free(reg);
 }
 
-/* Addresses as an enemy would choose them; m->address holds them. */
+/* Tests addresses that an attacker would choose, in m->address. */
 static void check_enemy(model *m, uint32_t steps, uint32_t check_every) {
     hd_register *reg = hd_register_create(NULL);
     for (uint32_t step = 0; step < steps; step++) {
@@ -541,7 +543,7 @@ static void addresses_anywhere_find_room(void **state) {
     model_free(&m);
 }
 
-/* Half of them at the end of the table, from where it is gone on at its front. */
+/* Half of them collide at the end of the table, and continue at its start. */
 static void spans_that_share_a_home_stay_correct(void **state) {
     model m = model_create(600, 21);
     (void)state;
@@ -555,7 +557,7 @@ static void spans_that_share_a_home_stay_correct(void **state) {
     model_free(&m);
 }
 
-/* All places of a page are taken, with times or without. */
+/* All places of a page are used, with times or without. */
 static void full_pages_stay_correct(void **state) {
     (void)state;
     for (unsigned timed = 0; timed < 3; timed++) {
@@ -568,7 +570,7 @@ static void full_pages_stay_correct(void **state) {
             }
             check_tables(reg);
         }
-        for (uint64_t i = 1; i <= 1024; i++) {  /* the first of a full page that has a time */
+        for (uint64_t i = 1; i <= 1024; i++) {  /* the first block with a time in a full page */
             hd_allocation a = allocation_of(16 * i, 2 * i, 2, 9), replaced;
             assert_int_equal(hd_register_insert(reg, &a, &replaced), HD_OK);
             assert_int_equal(replaced.size, i);
@@ -586,7 +588,7 @@ static void full_pages_stay_correct(void **state) {
     }
 }
 
-/* How many slots each size has, and of which kind it is. */
+/* The number of slots of each size of bucket, and its kind. */
 static void buckets_have_as_many_slots_as_told(void **state) {
     static const uint16_t untimed[HD__BUCKET_STEPS] = { 2, 4, 5, 9, 13, 16, 16, 16, 18, 24, 32, 38, 54, 66, 82, 108,
                                                  22, 29, 38, 50, 66, 92, 134, 218, 256 };
@@ -603,9 +605,9 @@ static void buckets_have_as_many_slots_as_told(void **state) {
     hd_register_free(reg);
 }
 
-/* A page fills up and becomes empty, in any order: what is there is found as it was given, and nothing else is. Counts
-   how often a bucket of one kind became one of another: [4 * first + second]. `rare`: of so many blocks, one may lie next
-   to another's place; the rest lies apart, as in most mallocs. 1: blocks lie anywhere. */
+/* Fills and empties a page in random order, and checks each block. `changes` counts how often a bucket of one kind
+   became another kind: [4 * first + second]. One of `rare` blocks may lie next to another block's place; the others
+   lie apart, as in most mallocs. With `rare` 1, blocks lie anywhere. */
 static void fill_a_page(uint32_t timed, uint32_t rare, unsigned changes[16]) {
     hd_register *reg = hd_register_create(NULL);
     hd_allocation live[256], got;
@@ -658,13 +660,13 @@ static void a_page_has_buckets_of_all_kinds(void **state) {
     }
 }
 
-/* Two places that share a byte of an index, in buckets of all sizes: the second block makes the bucket one that has a
-   byte for each place, and nothing is lost. */
+/* Two places share a byte of an index, in buckets of all sizes. The second block gives the bucket an index with one
+   byte per place, and nothing is lost. */
 static void places_next_to_each_other_are_told_apart(void **state) {
     (void)state;
     for (uint32_t timed = 0; timed < 2; timed++)
         for (uint64_t n = 1; n <= 128; n++)
-            for (uint64_t odd = 0; odd < 4; odd++) { /* 2 and 3: the one beside has a time in any case */
+            for (uint64_t odd = 0; odd < 4; odd++) { /* 2 and 3: the neighbour always has a time */
                 hd_register *reg = hd_register_create(NULL);
                 uint64_t first = 0x7000 + 16 * (odd & 1), beside = 0x7010 - 16 * (odd & 1) + 32 * (n / 2);
                 hd_allocation a, got;
@@ -694,7 +696,8 @@ static void places_next_to_each_other_are_told_apart(void **state) {
             }
 }
 
-/* A page that was full has 85 blocks left, none next to another: with times too many for HD__BUCKET_SOME. */
+/* A page that was full has 85 blocks left, with no direct neighbours. With times these are too many for
+   HD__BUCKET_SOME. */
 static void a_full_page_thins_out(void **state) {
     (void)state;
     for (uint32_t timed = 0; timed < 2; timed++) {
@@ -719,7 +722,7 @@ static void a_full_page_thins_out(void **state) {
     }
 }
 
-/* Blocks as far apart as mallocs place those of one size, from 11 to 51 on a page. */
+/* Blocks of one size at a malloc's distances, 11 to 51 per page. */
 static void blocks_of_one_size_cost_at_most_20_bytes(void **state) {
     enum { N = 300000 };
     (void)state;
@@ -734,7 +737,7 @@ static void blocks_of_one_size_cost_at_most_20_bytes(void **state) {
     }
 }
 
-/* A block gets a time, and the OS has no memory for a larger bucket: all is as it was. */
+/* A block gets a time, and the OS has no memory for a larger bucket: nothing changes. */
 static void what_cannot_be_replaced_stays(void **state) {
     static const unsigned counts[] = { 2, 16, 17, 18, 50, 108, 218, 256 };
     (void)state;
@@ -748,7 +751,7 @@ static void what_cannot_be_replaced_stays(void **state) {
             assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
         }
         test_map_fail_at = 1;
-        for (;; others++) {      /* until pages are used up */
+        for (;; others++) {      /* until all pages are used */
             hd_allocation a = allocation_of(0x70000000 + (others << 12), 1, 1, 1);
             test_map_calls = 0;
             if (hd_register_insert(reg, &a, NULL)) break;
@@ -760,19 +763,19 @@ static void what_cannot_be_replaced_stays(void **state) {
             got = none;
             status = hd_register_insert(reg, &a, &got);
             if (i % 4 < 2 && status) refused++;
-            if (!status) continue; /* there was a hole, or none was needed */
+            if (!status) continue; /* it fitted into a hole, or needed none */
             assert_int_equal(status, HD_OUT_OF_MEMORY);
             assert_same(&got, &none);
             assert_true(hd_register_find(reg, a.address, &got));
             assert_int_equal(got.size, i + 1);
             assert_int_equal(reg->vast_count, 0);
         }
-        for (uint64_t i = 0; apart == 32 && i < counts[k]; i++) { /* another in the next place: its byte of the index */
+        for (uint64_t i = 0; apart == 32 && i < counts[k]; i++) { /* a neighbour in the same byte of the index */
             hd_allocation a = allocation_of(0x7010 + 32 * i, 1, 6, 0);
             uint64_t count = hd_register_count(reg);
             test_map_calls = 0;
             got = none;
-            if (!hd_register_insert(reg, &a, &got)) break; /* there was a hole */
+            if (!hd_register_insert(reg, &a, &got)) break; /* it fitted into a hole */
             beside++;
             assert_same(&got, &none);
             assert_false(hd_register_find(reg, a.address, NULL));
@@ -787,7 +790,7 @@ static void what_cannot_be_replaced_stays(void **state) {
     }
 }
 
-/* Blocks of 2 GiB and more are replaced by ones with times: their bucket moves, and slots get other numbers. */
+/* Blocks of 2 GiB and more are replaced by blocks with times: their bucket moves, and slots get new numbers. */
 static void what_is_replaced_while_its_bucket_moves_is_told(void **state) {
     hd_register *reg = hd_register_create(NULL);
     hd_allocation got, was[6];
@@ -809,7 +812,7 @@ static void what_is_replaced_while_its_bucket_moves_is_told(void **state) {
     hd_register_free(reg);
 }
 
-/* Blocks with times and without, on the same pages. */
+/* Blocks with and without times, on the same pages. */
 static void times_are_kept_where_there_are_any(void **state) {
     hd_register *reg = hd_register_create(NULL);
     uint64_t random = 3;
@@ -852,7 +855,7 @@ static void sizes_of_2_gib_and_more_come_and_go(void **state) {
     hd_register_free(reg);
 }
 
-/* Clumps of addresses, at multiples of 16 and at others. */
+/* Clusters of addresses, at multiples of 16 and others. */
 static void clumps_come_and_go(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {
@@ -865,7 +868,7 @@ static void clumps_come_and_go(void **state) {
     }
 }
 
-/* Of a million blocks as mallocs place them, 9 of 10 go, at random. */
+/* Nine tenths of a million blocks, placed as by a malloc, are freed at random. */
 static void what_is_freed_at_random_is_given_back(void **state) {
     enum { N = 1000000 };
     hd_register *reg = hd_register_create(NULL);
@@ -913,7 +916,7 @@ static void pages_of_the_os_that_are_larger_stay_whole(void **state) {
     hd_register_free(reg);
 }
 
-/* Pages that were kept while much was in use are given back once little is. */
+/* Pages that were kept during high use are given back when use is low. */
 static void what_is_freed_far_apart_is_given_back(void **state) {
     enum { N = 40000 };
     hd_register *reg = hd_register_create(NULL);
@@ -929,7 +932,7 @@ static void what_is_freed_far_apart_is_given_back(void **state) {
     hd_register_free(reg);
 }
 
-/* Those of one of a recorder's shards, too. */
+/* Also the leaves of a single shard of a recorder. */
 static void leaves_next_to_each_other_have_entries_of_their_own(void **state) {
     (void)state;
     for (uint32_t shards = 1; shards <= 16; shards *= 16) {
@@ -959,10 +962,10 @@ static void leaves_next_to_each_other_have_entries_of_their_own(void **state) {
     }
 }
 
-/* A register with two leaves that have one entry: each call for one of them finds the other there. */
+/* A register with two leaves that share an entry: each call for one leaf finds the other there. */
 typedef struct shared_entry {
     hd_register *reg;
-    uint64_t near, far;          /* addresses in them */
+    uint64_t near, far;          /* addresses in these leaves */
 } shared_entry;
 
 static bool is_recent(const shared_entry *e, uint64_t address) {
@@ -987,7 +990,7 @@ static void try_far_calls(const shared_entry *e, uint64_t size, uint32_t time) {
     turn_away(e);
     assert_true(hd_register_find(e->reg, e->near, &a));
     assert_same(&a, &was);
-    assert_false(is_recent(e, e->near));           /* who only looks changes nothing */
+    assert_false(is_recent(e, e->near));           /* a lookup changes nothing */
     a = now;
     assert_int_equal(hd_register_insert(e->reg, &a, &a), HD_OK);
     assert_same(&a, &was);
@@ -1025,7 +1028,8 @@ static void two_leaves_take_turns_in_an_entry(void **state) {
         }
 }
 
-/* More leaves than there are ever entries for recent ones. After it is cleared: the OS refuses entries several times. */
+/* More leaves than the table of recent leaves can ever have entries. After it is cleared, the OS refuses larger
+   tables several times. */
 static void recent_leaves_have_a_limit(void **state) {
     hd_register *reg = hd_register_create(NULL);
     (void)state;
@@ -1040,7 +1044,8 @@ static void recent_leaves_have_a_limit(void **state) {
     check_memory(reg);
     for (uint64_t i = 1; i <= 1000; i++) {
         hd_allocation a = allocation_of(i << 17, i, 1, 0);
-        test_map_fail_at = i > 500 && i <= 520 ? test_map_calls + 1 : 0; /* there is room for leaves, none for entries */
+        /* leaves fit, but a larger table is refused */
+        test_map_fail_at = i > 500 && i <= 520 ? test_map_calls + 1 : 0;
         assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
         assert_int_equal(reg->recent_mask + 1, i <= 520 ? 512 : 1024);
     }
@@ -1049,7 +1054,7 @@ static void recent_leaves_have_a_limit(void **state) {
     hd_register_free(reg);
 }
 
-/* Blocks in so many leaves that the table of spans would be asked for each, had the recent leaves no more entries. */
+/* Enough leaves that lookups would need the table of spans, if the table of recent leaves did not grow. */
 static void recent_leaves_have_room_for_all(void **state) {
     enum { N = 10000 };
     hd_register *reg = hd_register_create(NULL);
@@ -1061,12 +1066,13 @@ static void recent_leaves_have_room_for_all(void **state) {
             assert_true(i <= reg->recent_mask + 1);
             if (i % 1000 == 0) check_memory(reg);
         }
-        assert_int_equal(reg->recent_mask + 1, 32 * HD__RECENT_FIRST); /* the least power of two above N */
+        assert_int_equal(reg->recent_mask + 1, 32 * HD__RECENT_FIRST); /* the smallest power of two above N */
         for (uint64_t i = 1; i <= N; i++) {
             hd_allocation a = allocation_of((i << 17) + 64, i, 1, 0);
             assert_int_equal(hd_register_insert(reg, &a, NULL), HD_OK);
         }
-        for (uint64_t i = 1; i <= N; i++) assert_non_null(hd__leaf_recent(reg, hd__register_key_of(i << 17))); /* all at once */
+        /* all at once */
+        for (uint64_t i = 1; i <= N; i++) assert_non_null(hd__leaf_recent(reg, hd__register_key_of(i << 17)));
         check_tables(reg);
         for (uint64_t i = 1; i <= N; i++) {
             assert_true(hd_register_remove(reg, i << 17, NULL));
@@ -1079,7 +1085,7 @@ static void recent_leaves_have_room_for_all(void **state) {
     assert_int_equal(test_mapped, 0);
 }
 
-/* As large and aligned blocks of mallocs are: what each needs is not made anew each time. */
+/* Large and aligned blocks of mallocs: their memory is not allocated again each time. */
 static void blocks_a_power_of_two_apart_may_take_turns(void **state) {
     (void)state;
     for (unsigned shift = 12; shift < 40; shift++) {
@@ -1095,7 +1101,7 @@ static void blocks_a_power_of_two_apart_may_take_turns(void **state) {
     }
 }
 
-/* Each alone in 16 MiB: walking passes what leads to nothing, and nothing else. */
+/* Each block is the only one in 16 MiB: a walk skips empty parts, and nothing else. */
 static void blocks_far_apart_are_walked_once_each(void **state) {
     const uint64_t n = 45000, apart = (uint64_t)1 << 24;
     hd_register *reg = hd_register_create(NULL);
@@ -1127,7 +1133,7 @@ static void creating_says_when_the_os_gives_no_memory(void **state) {
     assert_true(strlen(err.message) > 0);
 }
 
-/* Of n blocks, `apart` bytes from one to the next: each request to the OS fails once, giving back pages included. */
+/* For n blocks, `apart` bytes from each other: each request to the OS fails once, also giving back pages. */
 static void check_each_failing_request(uint32_t n, uint64_t apart) {
     uint64_t calls = UINT64_MAX, refused = 0;
     for (uint64_t fail_at = 1; fail_at <= calls; fail_at++) {
@@ -1144,7 +1150,7 @@ static void check_each_failing_request(uint32_t n, uint64_t apart) {
         for (uint32_t i = 0; i < m.n; i++)
             if (i % 64) model_remove(&m, reg, i);
         model_check(&m, reg);
-        if (test_map_calls < fail_at) calls = 0; /* the fault was never reached: all are done */
+        if (test_map_calls < fail_at) calls = 0; /* the fault was never reached: finished */
         test_map_fail_at = 0;
         for (uint32_t i = 0; i < m.n; i++) model_insert(&m, reg, i);
         assert_int_equal(hd_register_count(reg), m.n);
@@ -1161,10 +1167,11 @@ static void no_failing_request_loses_or_leaks_anything(void **state) {
     (void)state;
     check_each_failing_request(20000, 32);
     check_each_failing_request(6000, 16);
-    check_each_failing_request(2600, 1 << 17); /* a leaf each: the array of recent ones is asked for, and grows thrice */
+    /* a leaf each: the table of recent leaves is allocated, and grows three times */
+    check_each_failing_request(2600, 1 << 17);
 }
 
-/* The OS gives nothing more for long: it takes what it has room for, then says so. */
+/* The OS gives no memory for a long time: the register fills its memory, then refuses. */
 static void an_os_out_of_memory_keeps_what_is_registered(void **state) {
     hd_register *reg = hd_register_create(NULL);
     model m = model_create(100000, 5);
@@ -1225,7 +1232,7 @@ int main(void) {
         TEST(no_failing_request_loses_or_leaks_anything),
         TEST(an_os_out_of_memory_keeps_what_is_registered),
     };
-    /* Huge pages, where they are always on, would count for more than what was touched. */
+    /* Huge pages, where they are always enabled, would make untouched memory resident. */
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     return cmocka_run_group_tests_name("register", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* What /proc/PID/smaps says: lines as the kernel writes them, and as it never would; which part each map is. */
+/* Reading /proc/PID/smaps: lines in the kernel's form, and in forms that it never writes. Also the kind of memory of
+   each mapping. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,7 +15,7 @@ static resident_maps maps;
 
 static bool line(const char *text) { return resident_line(&maps, text, strlen(text)); }
 
-/* Lines of a text; false where one of them was not as expected. */
+/* Reads the lines of a text; false if one line differs from the expectation. */
 static bool lines(const char *text) {
     bool fine = true;
     for (const char *end; (end = strchr(text, '\n')); text = end + 1) fine &= resident_line(&maps, text, (size_t)(end - text));
@@ -42,7 +43,7 @@ static const char whole[] =
     "3000-4000 rw-p 00002000 fe:00 4711 /bin/a program\nRss: 4 kB\nVmFlags: rd wr\n"
     "4000-8000 rw-p 00000000 00:00 0 \nRss: 12 kB\n"                            /* its zeros */
     "9000-20000 rw-p 00000000 00:00 0                          [heap]\nRss:                  40 kB\n"
-    "30000-40000 rw-p 00000000 00:00 0 \nRss: 16 kB\nVmFlags: rd wr mr mw me rr nr sd\n" /* the recorder's */
+    "30000-40000 rw-p 00000000 00:00 0 \nRss: 16 kB\nVmFlags: rd wr mr mw me rr nr sd\n" /* memory of the recorder */
     "40000-50000 rw-p 00000000 00:00 0 \nRss: 20 kB\nVmFlags: rd wr nr\n"       /* holds */
     "50000-51000 ---p 00000000 00:00 0 \nRss: 0 kB\n"
     "51000-60000 rw-p 00000000 00:00 0 \nRss: 24 kB\n"                          /* a stack */
@@ -69,7 +70,7 @@ static void each_map_is_a_part(void **state) {
     resident_map_at(&maps, 0x5fff0)->is_stack = true;
     resident_map_at(&maps, 0x70000)->of_recorder = true;
     assert_parts(50 << 10, (uint64_t[]){ 50 << 10, 10 << 10, 68 << 10, 24 << 10, 36 << 10, 88 << 10, 4 << 10 });
-    /* more lives than is resident: blocks that nobody touched */
+    /* more live bytes than resident ones: nobody touched these blocks */
     assert_parts(UINT64_MAX, (uint64_t[]){ 60 << 10, 0, 68 << 10, 24 << 10, 36 << 10, 88 << 10, 4 << 10 });
 }
 
@@ -90,7 +91,7 @@ static void one_that_holds_blocks_is_no_stack(void **state) {
     assert_false(maps.map[7].is_stack);
 }
 
-/* Each is refused, and adds nothing. */
+/* Each text is refused, and adds nothing. */
 static void what_no_kernel_writes_is_refused(void **state) {
     static const char *const bad[] = {
         "", " ", "x", "Rss: 4 kB", "1000", "1000-", "1000-2000", "1000-2000 ", "1000-2000 rw-", "1000-2000 rw-p0 0 0:0 0",
@@ -117,7 +118,7 @@ static void what_no_kernel_writes_is_refused(void **state) {
     assert_true(maps.map[0].random && !maps.map[0].unreserved);
 }
 
-/* A line may end anywhere: nothing behind it is looked at. */
+/* A line may end anywhere: nothing after its end is read. */
 static void lines_end_where_they_end(void **state) {
     static const char full[] = "7f0000001000-7f0000002000 rw-p 00000000 00:00 0 /lib/libheapdump_record.so";
     (void)state;

@@ -1,5 +1,5 @@
-/* Rows for SQL engines: their exact bytes, what is read of them, every way to be wrong, and round trips of heaps with any
-   names and labels. */
+/* Rows for SQL engines: their exact bytes, reading, every fault, and heaps with any names and labels written and
+   read. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -119,7 +119,7 @@ static void what_has_no_column_is_refused(void **state) {
     hd_profile_free(p);
 }
 
-/* The hash goes on from that of the row before, block by block: here paths are longer than blocks, and end anywhere. */
+/* The hash continues from the previous row, block by block. These paths are longer than blocks, and end anywhere. */
 static void hashes_of_long_paths(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed < 60; seed++) {
@@ -158,7 +158,7 @@ static void hashes_of_long_paths(void **state) {
 
 /* Reading. ------------------------------------------------------------------------------------- */
 
-/* What is read of a text: of each heap, its rows. */
+/* The rows of each heap in a text. */
 static void reads(const char *text, const char *expected) {
     hd_dump *dump = rows_read(text, strlen(text));
     char *all = NULL;
@@ -250,7 +250,7 @@ static hd_status read_as(const char *text, bool lenient, hd_dump **dump, hd_erro
     return hd_read_memory(text, strlen(text), &options, dump, err);
 }
 
-/* Strictly refused with that message; leniently the row is left out. */
+/* Strictly refused with this message; leniently the row is skipped. */
 static void fails(const char *text, const char *message, const char *rest) {
     hd_dump *dump;
     hd_error err;
@@ -270,7 +270,7 @@ static void fails(const char *text, const char *message, const char *rest) {
     hd_dump_free(dump);
 }
 
-/* That a heap has no cells is true of a part of it, and no total. */
+/* A row without bytes says that a part of a heap has no cells. It is no total. */
 static void a_row_without_bytes_adds_nothing(void **state) {
     (void)state;
     reads("stack,bytes\n\"\",\na,1\n", "-\n/a 1 -\n");
@@ -324,7 +324,7 @@ static void bad_rows_are_named_and_left_out(void **state) {
     fails("stack,cumulative,bytes\n,self,1\n\"\",cumulative,9\na,cumulative,5\na,cumulative,4\n", "line 5: expected no duplicate entry of a heap", "/ 1 -\n");
 }
 
-/* Sums of bounds that pass the total could wrap, and tell anything. */
+/* The sum of bounds that exceed the total could wrap around to any value. */
 static void bounds_that_cannot_be_are_refused(void **state) {
     static const char *const rows[] = {
         "\"\",9,0,18446744073709551000\na,5,0,0\n", "\"\",9,0,9\na,5,18446744073709551000,5\n", "\"\",9,1,9\na,5,0,5\n",
@@ -370,7 +370,7 @@ static void a_text_has_no_zero_bytes(void **state) {
     fails("{\"process\":\"a\\u0000b\",\"bytes\":1}\n" A, "line 1, process: expected a text without NUL bytes, found 'a?b'", GOOD);
 }
 
-/* A row whose heap is not known is no row of the heap before. */
+/* A row of a malformed heap does not belong to the previous heap. */
 static void what_follows_a_bad_row_is_not_taken_for_another_heap(void **state) {
     (void)state;
     hd_dump *dump;
@@ -385,7 +385,7 @@ static void what_follows_a_bad_row_is_not_taken_for_another_heap(void **state) {
 
 /* Round trips. --------------------------------------------------------------------------------- */
 
-/* Heaps with labels, which have memory in `texts`. */
+/* Heaps with labels, which use memory in `texts`. */
 static size_t random_heaps(uint64_t *r, hd_heap heaps[4], hd_label labels[4][3], char texts[4][8][64], bool small_names) {
     static const char *const names[] = { "host", "=da\"y,\n", "profile" };
     size_t count = 1 + hd__test_below(r, 4);
@@ -393,7 +393,7 @@ static size_t random_heaps(uint64_t *r, hd_heap heaps[4], hd_label labels[4][3],
     for (size_t i = 0; i < count; i++) {
         hd_heap *h = &heaps[i];
         hd_profile *p = random_rows_profile(r, (uint32_t)hd__test_below(r, 12), small_names);
-        h->pid = i + 1;          /* so that no two are alike */
+        h->pid = i + 1;          /* so that no two heaps are equal */
         h->start_us = random_number(r);
         h->time_us = random_number(r);
         h->sample_bytes = random_number(r);
@@ -487,7 +487,7 @@ static uint64_t sum_of(const hd_dump *dump) {
     return sum;
 }
 
-/* Cut off anywhere, rows are named as wrong, or are the first of them; never other sums. */
+/* Rows cut off anywhere are malformed, or are the first rows of the file; their sums are never different. */
 static void cut_off_anywhere(void **state) {
     (void)state;
     for (int form = 0; form < 2; form++) {
@@ -612,7 +612,8 @@ static void each_allocation_fails_once(void **state) {
     }
 }
 
-/* The columns of stack and type are always there, and cost a heap no axis; heaps together may have more than one may. */
+/* The columns of stack and type are always present, and do not count as axes of a heap. Several heaps together may
+   have more axes than one heap may have. */
 static void columns_of_many_axes_are_written_and_read(void **state) {
     (void)state;
     hd_heap heaps[2] = { { .pid = 1 }, { .pid = 2 } };
@@ -667,7 +668,7 @@ static void a_heap_of_too_many_axes_is_refused(void **state) {
     assert_string_equal(err.message, "a heap of more than 8 axes");
 }
 
-/* What a hostile file makes most memory of: heaps of one cell each, told apart by a digit or two. */
+/* The most memory per byte of a hostile file: heaps of one cell each, with labels that differ by a digit or two. */
 static void heaps_of_one_cell_are_small(void **state) {
     enum { HEAPS = 5000 };
     char *text = malloc(HEAPS * 24), *p = text;

@@ -1,5 +1,5 @@
-/* threads. Sampled recordings: their estimates are unbiased, their standard errors honest, and both
-   survive export, renaming and traces. All seeds are fixed. */
+/* threads. Sampled recordings: estimates are unbiased, standard errors are honest, and both survive export, renaming
+   and traces. All seeds are fixed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static hd_profile *snapshot(hd_recorder *rec) {
 
 static bool near(double a, double b, double relative) { return fabs(a - b) <= relative * fabs(b); }
 
-/* The numbers that sampling stands on. -------------------------------------------------------- */
+/* The functions that sampling needs. ---------------------------------------------------------- */
 
 static void logarithms_and_chances_are_those_of_libm(void **state) {
     (void)state;
@@ -103,7 +103,7 @@ static void variances_are_added_exactly(void **state) {
 
 static double as_double(hd_u128 n) { return ldexp((double)n.hi, 64) + (double)n.lo; }
 
-/* What is sampled. ---------------------------------------------------------------------------- */
+/* Sampling. ----------------------------------------------------------------------------------- */
 
 static void blocks_much_larger_than_the_gap_are_all_recorded_as_they_are(void **state) {
     (void)state;
@@ -120,7 +120,7 @@ static void blocks_much_larger_than_the_gap_are_all_recorded_as_they_are(void **
     hd_recorder_free(rec);
 }
 
-/* One block in 1 / (1 - exp(-64 / 65536)) stands for that many. */
+/* One block of 1 / (1 - exp(-64 / 65536)) is sampled, and represents all of these. */
 static void a_sampled_block_stands_for_those_left_out(void **state) {
     (void)state;
     hd_recorder *rec = sampler(65536, 7);
@@ -154,7 +154,7 @@ static void equal_seeds_draw_equal_samples(void **state) {
     assert_memory_not_equal(drawn[0], drawn[2], sizeof drawn[0]);
 }
 
-/* More sampled blocks than the filter has counters, so that some of these are full. */
+/* More sampled blocks than the filter has counters, so that some counters are full. */
 static void freed_samples_go_however_full_the_filter_is(void **state) {
     (void)state;
     enum { N = 300000 };
@@ -167,7 +167,7 @@ static void freed_samples_go_however_full_the_filter_is(void **state) {
         assert_true(hd_record_free(rec, at(i)));
         assert_false(hd_record_free(rec, at(i)));
     }
-    /* one address, more often than a counter counts */
+    /* one address, more often than a counter can count */
     for (uint64_t i = 0; i < 1000; i++) assert_true(hd_record_alloc(rec, at(1), 64, NULL));
     assert_true(hd_record_free(rec, at(1)));
     assert_int_equal(hd_recorder_live_bytes(rec), 0);
@@ -199,8 +199,8 @@ enum { SITES = 24, BLOCKS = 40000, LARGEST = 10 };
 typedef struct site {
     char name[16];
     uint64_t size, bytes, blocks; /* exact */
-    double sum, squares, counts, count_squares; /* of the estimates of all runs */
-    unsigned covered;            /* runs whose standard error reached the truth */
+    double sum, squares, counts, count_squares; /* over the estimates of all runs */
+    unsigned covered;            /* runs with the true value within the standard error */
 } site;
 
 static int larger(const void *a, const void *b) {
@@ -208,7 +208,7 @@ static int larger(const void *a, const void *b) {
     return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-/* Sites of all sizes, none, one byte, up to half a sampling gap and several. */
+/* Sites of all sizes: empty, one byte, up to half a sampling interval, and several intervals. */
 static void program_allocates(hd_recorder *rec, site *sites, bool tally) {
     uint64_t random = 12345;
     for (uint64_t i = 0; i < BLOCKS; i++) {
@@ -232,13 +232,13 @@ static void add_run(site *s, double bytes, double blocks, hd_u128 variance) {
     s->covered += fabs(bytes - (double)s->bytes) <= (double)hd_standard_error(variance);
 }
 
-/* Within three standard errors of the mean over all runs. */
+/* The mean over all runs is within three of its standard errors. */
 static void assert_mean(double sum, double squares, uint64_t exact) {
     double mean = sum / RUNS, spread = sqrt((squares / RUNS - mean * mean) / RUNS);
     assert_true(fabs(mean - (double)exact) <= 3 * spread);
 }
 
-/* 68.3 % is claimed; within three binomial standard deviations of that. */
+/* Expects 68.3 %, within three binomial standard deviations. */
 static void assert_covered(unsigned covered, unsigned runs) {
     double spread = 3 * sqrt(0.683 * (1 - 0.683) * runs);
     assert_in_range(covered, (unsigned)(0.683 * runs - spread), (unsigned)(0.683 * runs + spread));
@@ -302,7 +302,7 @@ static hd_profile *estimates(void) {
     return p;
 }
 
-/* Of the entry of a backtrace, over all types; -1 when it is not listed. */
+/* Variance of the entry of a backtrace over all types; -1 if it is not listed. */
 static double variance_at(const hd_breakdown *b, const char *backtrace) {
     uint32_t nodes[2] = { 0, 0 }, entry;
     while (*backtrace && nodes[0] != HD_NONE) {
@@ -339,7 +339,7 @@ static void variances_add_up_as_bytes_do(void **state) {
     hd_profile_free(p);
 }
 
-/* A total that is not there has the variance of what it is the sum of. */
+/* A missing total has the variance of the sum that replaces it. */
 static void totals_of_cumulative_estimates(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
@@ -370,7 +370,7 @@ static void trees_print_standard_errors(void **state) {
     hd_profile_free(p);
 }
 
-/* What was sampled stays so in a sum, whatever it is added to: errors add up as variances do. */
+/* Sampled heaps stay sampled in any sum: variances add up. */
 static void sums_are_as_sparse_as_their_sparsest_part(void **state) {
     (void)state;
     static const uint64_t rates[][3] = { { 2048, 2048, 2048 }, { 2048, 0, 2048 }, { 0, 2048, 2048 }, { 512, 4096, 4096 },
@@ -396,7 +396,7 @@ static void sums_are_as_sparse_as_their_sparsest_part(void **state) {
     }
 }
 
-/* As a profile in heaps_v2 and as a breakdown in the new format. */
+/* As a profile in heaps_v2, and as a breakdown in the new format. */
 static void traces_keep_errors_and_the_rate(void **state) {
     (void)state;
     hd_profile *p = estimates();
@@ -466,13 +466,13 @@ static void threads_sample_on_their_own(void **state) {
     hd_recorder_stats(rec, &stats);
     assert_int_equal(stats.live_blocks, 0);
     assert_int_equal(hd_recorder_live_bytes(rec), 0);
-    /* 40 million bytes allocated: 40,000 gaps of 1,000, and those in one block count once */
+    /* 40 million bytes allocated: 40,000 intervals of 1,000; several in one block count once */
     double expected = THREADS * EACH * -expm1(-0.1);
     assert_true(near((double)stats.total_blocks, expected, 3 / sqrt(expected)));
     hd_recorder_free(rec);
 }
 
-/* What a parent and its children leave out is not the same. */
+/* A parent and its children must not skip the same blocks. */
 static void forked_children_draw_samples_of_their_own(void **state) {
     (void)state;
     uint8_t (*drawn)[200] = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,4 @@
-/* speedscope's JSON: the text has all bytes of the heaps by backtrace, as speedscope.h reads it again. */
+/* speedscope's JSON: the text has all bytes of the heaps by backtrace. speedscope.h reads it again. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 enum { MOST = 4 };
 
-/* Written, read again: the same bytes by backtrace. */
+/* Writes the heaps and reads them: the bytes by backtrace are equal. */
 static void settles(const hd_heap *heaps, int count) {
     hd_profile *again[MOST], *expected, *flat;
     hd_str names[MOST];
@@ -35,7 +35,7 @@ static void settles(const hd_heap *heaps, int count) {
     hd_buffer_free(&text);
 }
 
-/* The text of a heap, to be freed. */
+/* The text of a heap; the caller frees it. */
 static char *written(const hd_heap *heaps, size_t count) {
     hd_buffer text = { 0 };
     assert_int_equal(speedscope_write(heaps, count, NULL, hd_out_memory(&text), NULL), HD_OK);
@@ -73,7 +73,7 @@ static void a_small_heap_is_this_text(void **state) {
     hd_profile_free(p);
 }
 
-/* A frame's name, file and line, as they are written. */
+/* A frame's name, file and line as written. */
 static void frames_are_split(void **state) {
     (void)state;
     static const struct {
@@ -135,7 +135,7 @@ static void other_alphabets_return(void **state) {
     hd_profile_free(p);
 }
 
-/* A chain of `depth` nodes of a byte each: depth * (depth + 1) / 2 frames. */
+/* A chain of `depth` nodes with a byte each: depth * (depth + 1) / 2 frames. */
 static hd_profile *chain(uint32_t depth) {
     hd_profile *p = profile_new(1);
     uint32_t node = 0;

@@ -1,5 +1,5 @@
-/* What recording inside a program takes of the stack of whoever allocates: at most 1 KiB where it is compiled with
-   optimization, whatever is captured, and whether tables grow or not; and what captures inside each other do. */
+/* The stack that recording needs inside the thread that allocates: at most 1 KiB with optimization. This holds for
+   every kind of capture, and while tables grow. Also captures inside each other. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static void on_free(void *user, const hd_allocation *freed, uint32_t lifetime) {
     (void)user, (void)freed, (void)lifetime;
 }
 
-/* Called by pointers, lest a compiler makes them part of their caller, whose variables are not theirs. */
+/* Called through pointers, so that compilers do not inline them: a caller's own variables must not count. */
 static bool (*volatile alloc)(hd_recorder *, const void *, size_t, const char *) = hd_record_alloc;
 static bool (*volatile release)(hd_recorder *, const void *) = hd_record_free;
 static bool (*volatile set_type)(hd_recorder *, const void *, const char *) = hd_record_set_type;
@@ -51,10 +51,10 @@ static bool (*volatile resized)(hd_recorder *, const hd_resize *, const void *, 
     hd_record_resized;
 
 static const void *close_by(uint64_t i) { return (const void *)(uintptr_t)(i << 4); }
-static const void *far_off(uint64_t i) { return (const void *)(uintptr_t)(i << 17); } /* each in a leaf of its own */
+static const void *far_off(uint64_t i) { return (const void *)(uintptr_t)(i << 17); } /* each in its own leaf */
 
-/* Enough blocks for registers that grow, split and shrink, for contexts that grow, and for more leaves than the array
-   of recent ones has entries at first. */
+/* Enough blocks for registers to grow, split and shrink, and for contexts to grow. They need more leaves than the
+   first table of recent leaves has entries. */
 static void calls(void) {
     hd_allocation taken;
     hd_resize old;
@@ -106,13 +106,13 @@ static size_t stack_of_calls(void) {
     return used;
 }
 
-/* A recorder in a region, of which all is shown. */
+/* A recorder in a region that shows everything. */
 static void begin_in_region(hd_recorder_desc *desc) {
     if (desc->region) munmap(desc->region, REGION);
     desc->region = mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(desc->region != MAP_FAILED);
     desc->region_bytes = REGION;
-    desc->lifetimes = !desc->sample_bytes;         /* there are none of samples */
+    desc->lifetimes = !desc->sample_bytes;         /* samples have no lifetimes */
     desc->ages = desc->threads = true;
     assert_int_equal(hd_region_init(desc->region, REGION, NULL), HD_OK);
 }
@@ -138,7 +138,7 @@ static void recording_takes_at_most_1_KiB_of_the_stack(void **state) {
                 if (shown) begin_in_region(&desc);
                 recorder = hd_recorder_create(&desc, NULL);
                 assert_non_null(recorder);
-                calls();         /* binding functions when they are first called takes stack, too */
+                calls();         /* binding functions at their first call needs stack, too */
                 hd_recorder_free(recorder);
                 if (shown) begin_in_region(&desc);
                 recorder = hd_recorder_create(&desc, NULL);
@@ -155,7 +155,7 @@ static void recording_takes_at_most_1_KiB_of_the_stack(void **state) {
         }
 }
 
-/* An unwinder that captures on its own, as one that a signal handler interrupts would. */
+/* An unwinder that captures again, as if a signal handler interrupted it. */
 static unsigned captures, deepest;
 
 static size_t unwind_inside(void *user, const void **pcs, size_t capacity) {
@@ -180,7 +180,7 @@ static void captures_inside_each_other_are_whole_or_say_that_they_are_cut_off(vo
             assert_ptr_equal(hd_contexts_frame(contexts, context).value, (const void *)2);
             assert_int_equal(hd_contexts_frame(contexts, context).parent, 0);
         }
-        /* the empty one, two frames, and from the 18th on what has no room */
+        /* the empty one, two frames, and from the 18th capture on one without space */
         assert_int_equal(hd_contexts_count(contexts), deepest <= 17 ? 3 : 4);
         hd_tracker_stop();
         hd_contexts_free(contexts);
@@ -206,7 +206,7 @@ static hd_status write_nowhere(void *user, const void *data, size_t size) {
     return HD_OK;
 }
 
-/* Asked to end, and calls what calls such as are cancelled then. */
+/* A cancelled thread calls functions with callbacks that are cancellation points. */
 static void *be_cancelled(void *through) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     pthread_cancel(pthread_self());

@@ -1,5 +1,4 @@
-/* threads. The tracker: what is on a thread's stack is compared with a model of it, contexts with
-   the paths they were made from. */
+/* threads. The tracker: a thread's stack is compared with a model, contexts with the paths that made them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-/* What contexts take from the OS, and which request fails. */
+/* Counts the memory that contexts request from the OS, and lets one request fail. */
 static uint64_t test_mapped, test_map_calls, test_map_fail_at;
 
 void *test_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
@@ -27,12 +26,12 @@ int test_munmap(void *at, size_t size) {
     return munmap(at, size);
 }
 
-/* Locks that a signal can arrive in, that threads can meet in front of, and that notice when a thread
-   would wait for itself. */
+/* Locks in which a signal can arrive, and at which threads can meet. They detect a thread that waits for
+   itself. */
 static __thread struct {
     pthread_mutex_t *held[8];
     unsigned n, deadlocks;
-    unsigned raise_at;           /* this lock from now; 0: none */
+    unsigned raise_at;           /* number of the lock in which a signal arrives, counted from now; 0: none */
     bool meet;
 } test_locks;
 static pthread_barrier_t barrier;
@@ -91,7 +90,7 @@ static void start(hd_capture capture, const char *categories, uint32_t max_frame
     assert_int_equal(hd_tracker_start(&desc, NULL), HD_OK);
 }
 
-/* The way from the root to a context: "a/b/0x10/<truncated>/:Type". */
+/* The path from the root to a context: "a/b/0x10/<truncated>/:Type". */
 static const char *path_of(uint32_t context, char *end) {
     hd_frame frame = hd_contexts_frame(contexts, context);
     const char *name = frame.kind == HD_FRAME_TRUNCATED ? "<truncated>" : (const char *)frame.value;
@@ -169,13 +168,13 @@ static void a_new_session_starts_with_empty_stacks(void **state) {
     assert_stack("/c");
     hd_scope_end(&fresh);
     old = hd_scope_begin(&any, "d");
-    hd_scope_end(&fresh); /* ending twice is ending once */
+    hd_scope_end(&fresh); /* a second end has no effect */
     assert_stack("/d");
     hd_scope_end(&old);
     assert_int_equal(hd_tracker_depth(), 0);
 }
 
-/* Scopes begin and end at random while everything that decides about them changes. */
+/* Scopes begin and end at random while all conditions for them change. */
 static void stacks_stay_balanced_whatever_changes_between_push_and_pop(void **state) {
     static const char *const filters[] = { "", "any", "other", "-any", "a*" };
     enum { LIMIT = 6, OPEN = 12 };
@@ -334,7 +333,7 @@ static void categories_follow_the_filter(void **state) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         hd_category category = { .name = cases[i].category };
         assert_int_equal(hd_tracker_set_categories(cases[i].filter), HD_OK);
-        for (int round = 0; round < 2; round++) { /* looked up, then remembered */
+        for (int round = 0; round < 2; round++) { /* first looked up, then remembered */
             hd_scope scope = hd_scope_begin(&category, "a");
             if (hd_tracker_depth() != cases[i].enabled)
                 fail_msg("filter '%s', category '%s'", cases[i].filter, cases[i].category);
@@ -402,8 +401,8 @@ static void patterns_match_as_the_definition_says(void **state) {
 /* ---- capture */
 
 typedef struct stack {
-    uintptr_t depth;             /* pcs 0x1, 0x2 ... outwards */
-    size_t capacity;             /* what was asked for last */
+    uintptr_t depth;             /* program counters 0x1, 0x2 ... outward */
+    size_t capacity;             /* the last requested capacity */
     unsigned calls;
     bool raise;
 } stack;
@@ -441,7 +440,7 @@ static void a_native_stack_keeps_its_innermost_frames(void **state) {
     stack s = { 0, 0, 0, false };
     (void)state;
     start_native(HD_CAPTURE_NATIVE_STACK, 3, &s);
-    HD_SCOPE("any", "a"); /* not asked for */
+    HD_SCOPE("any", "a"); /* scopes are not captured */
     assert_stack("");
     s.depth = 2;
     assert_stack("/0x2/0x1");
@@ -469,7 +468,7 @@ static void a_mixed_stack_has_native_frames_under_its_scopes(void **state) {
     assert_int_equal(hd_tracker_depth(), 3);
 }
 
-/* Scopes come first; what is left is for the innermost native frames. */
+/* Scopes come first; the remaining frames are the innermost native ones. */
 static void a_mixed_stack_has_no_more_than_the_most_frames(void **state) {
     static const struct { uint32_t max, scopes, native, names, pcs, cuts; } cases[] = {
         { HD_MAX_FRAMES, 100, 100, 100, HD_MAX_FRAMES - 100, 1 },
@@ -500,7 +499,7 @@ static void a_mixed_stack_has_no_more_than_the_most_frames(void **state) {
     }
 }
 
-/* A stack that changes at its inner end mostly, and anywhere at times, with scopes above it. */
+/* A stack that changes mostly at its inner end, sometimes anywhere, with scopes above it. */
 typedef struct frames {
     uintptr_t pc[64];            /* outermost first */
     size_t depth;
@@ -603,7 +602,7 @@ static void equal_paths_are_one_context(void **state) {
         HD_SCOPE("any", "a");
         assert_int_equal(hd_tracker_snapshot("U"), other);
     }
-    /* One value means different things to different kinds, and under different parents. */
+    /* One value has different meanings for different kinds of frames, and under different parents. */
     assert_int_equal(hd_contexts_child(contexts, 0, HD_FRAME_PC, letters[0], &a), HD_OK);
     assert_int_equal(hd_contexts_child(contexts, 0, HD_FRAME_TYPE, letters[0], &b), HD_OK);
     assert_true(a != b);
@@ -668,7 +667,7 @@ static void a_context_there_is_no_memory_for_leaves_the_others(void **state) {
     for (uint32_t i = 1; i <= 20000; i++) {
         uint32_t child = 77;
         hd_status status;
-        test_map_fail_at = test_map_calls + 1; /* every request fails, and succeeds when repeated */
+        test_map_fail_at = test_map_calls + 1; /* every request fails once, and succeeds when repeated */
         status = hd_contexts_child(contexts, i / 2, HD_FRAME_PC, (void *)(uintptr_t)i, &child);
         if (status) {
             assert_int_equal(status, HD_OUT_OF_MEMORY);
@@ -691,7 +690,7 @@ static void a_scope_without_memory_for_its_context_stays_balanced(void **state) 
     start(HD_CAPTURE_DEFAULT, "", 0);
     for (uint32_t i = 1; 2 * (i + 2) <= 512; i++) hd_contexts_child(contexts, 0, HD_FRAME_PC, (void *)(uintptr_t)i, &child);
     {
-        HD_SCOPE("any", "a"); /* the last that fits the first table */
+        HD_SCOPE("any", "a"); /* the last context that fits into the first table */
         test_map_fail_at = test_map_calls + 1;
         {
             HD_SCOPE("any", "b");
@@ -713,8 +712,8 @@ static void a_scope_without_memory_for_its_context_stays_balanced(void **state) 
 
 static uint32_t interned[THREADS][10000];
 
-/* All paths of four letters, each thread in an order of its own. All begin with the same one, and all
-   find it missing. */
+/* All paths of four letters, in a different order in each thread. All threads begin with the same path, and all find
+   it missing. */
 static void *intern(void *argument) {
     static const uint32_t factor[THREADS] = { 1, 3, 7, 9, 11, 13, 9999, 9997 };
     uint32_t thread = (uint32_t)(uintptr_t)argument;
@@ -785,7 +784,7 @@ static void threads_have_stacks_of_their_own_while_settings_change(void **state)
     assert_in_range(hd_contexts_count(contexts), 2, 1 + 2 * THREADS + 1);
 }
 
-/* Both threads are here; the one that waits spins, so that they go on at the same instant. */
+/* Waits for both threads; the waiting thread spins, so that they continue at the same instant. */
 static uint32_t arrived, yields, enough;
 static void meet(void) {
     uint32_t n = __atomic_add_fetch(&arrived, 1, __ATOMIC_ACQ_REL), spins = 0;
@@ -793,7 +792,7 @@ static void meet(void) {
         if (++spins > 2000 && __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED)) sched_yield();
 }
 
-/* Two threads each turn one condition on: 10,000 times, fewer where they have to wait for a processor. */
+/* Each of two threads turns one condition off and on: 10,000 times, or fewer if they must wait for a processor. */
 static void *turn_off_and_on(void *argument) {
     void (*set)(bool) = argument ? hd_tracker_set_recording : hd_tracker_set_heap_profiling;
     for (int i = 0; !__atomic_load_n(&enough, __ATOMIC_RELAXED); i++) {
@@ -824,7 +823,7 @@ static void conditions_that_two_threads_turn_on_are_both_on(void **state) {
 static hd_category rare = { .name = "rare" };
 static uint32_t depth_in_handler;
 
-/* Opens scopes no one knows yet, and takes a snapshot. */
+/* Opens new scopes, and takes a snapshot. */
 static void handler(int signal_number) {
     hd_scope scope = hd_scope_begin(&any, "handler"), inner = hd_scope_begin(&rare, "inner");
     (void)signal_number;
@@ -859,16 +858,16 @@ static void scoped_handler(int signal_number) {
     hd_scope_end(&scope);
 }
 
-/* A handler's stack, while the thread remembers one of its own. */
+/* A handler's stack, while the thread has a remembered one. */
 static void a_signal_while_frames_are_added_leaves_later_stacks_right(void **state) {
     stack s = { 2, 0, 0, false };
     (void)state;
     signal(SIGUSR1, scoped_handler);
     start_native(HD_CAPTURE_MIXED_STACK, 0, &s);
-    scoped_handler(0);           /* its contexts are known */
+    scoped_handler(0);           /* the handler's contexts are known */
     assert_stack("/0x2/0x1");
     s.depth = 3;
-    test_locks.raise_at = 1;     /* while the first frame that is new is added */
+    test_locks.raise_at = 1;     /* when the first new frame is added */
     hd_tracker_snapshot(NULL);
     assert_int_equal(test_locks.raise_at, 0);
     scoped_handler(0);
@@ -876,7 +875,7 @@ static void a_signal_while_frames_are_added_leaves_later_stacks_right(void **sta
     assert_stack("/0x3/0x2/0x1");
 }
 
-/* Wherever the tracker holds a lock, a handler must neither wait for it nor leave anything behind. */
+/* At every lock of the tracker, a handler must neither wait for the lock nor leave a scope open. */
 static void a_signal_inside_a_lock_neither_waits_nor_unbalances(void **state) {
     (void)state;
     signal(SIGUSR1, handler);
@@ -924,7 +923,7 @@ static void step_handler(int signal_number) {
     steps++;
 }
 
-/* A handler that comes between any two instructions finds a stack that was there, and leaves it. */
+/* A handler between any two instructions finds a valid stack, and leaves it unchanged. */
 static void a_signal_at_any_instruction_finds_and_leaves_a_whole_stack(void **state) {
     hd_scope outer, inner;
     (void)state;
@@ -934,11 +933,11 @@ static void a_signal_at_any_instruction_finds_and_leaves_a_whole_stack(void **st
     steps = 0;
     STEP(true);
     STEP(false);
-    if (!steps) {                /* valgrind's processor has no such flag */
+    if (!steps) {                /* valgrind's processor lacks this flag */
         hd_scope_end(&outer);
         skip();
     }
-    step_handler(0);             /* contexts that are known need no lock */
+    step_handler(0);             /* known contexts need no lock */
     inner = hd_scope_begin(&any, "b");
     step_handler(0);
     hd_scope_end(&inner);

@@ -1,5 +1,5 @@
-/* Packed input: how hd_options.unpackers are chosen and called, and what comes of streams that are damaged or end
-   early. The unpacker here knows gzip's stored blocks only, so that the tests need no zlib. */
+/* Packed input: the choice and the calls of hd_options.unpackers, and streams that are damaged or end early. The
+   unpacker in this test knows only gzip's stored blocks, so that the tests need no zlib. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 /* Packing and unpacking of stored blocks. ----------------------------------------------------------- */
 
-/* A member in blocks of at most `block` bytes: its checksum is left out of it, as our unpacker does. */
+/* A gzip member in blocks of at most `block` bytes, without its checksum: our unpacker does not expect one. */
 static size_t pack(uint8_t *to, const char *text, size_t size, size_t block) {
     static const uint8_t head[10] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255 };
     size_t n = sizeof head, done = 0;
@@ -37,7 +37,7 @@ typedef struct stored {
     hd_allocator allocator;
     hd_read_fn packed;
     void *user;
-    size_t left;                 /* of the block */
+    size_t left;                 /* bytes left in the block */
     bool last, inside, ended;
 } stored;
 
@@ -173,7 +173,7 @@ static void what_nobody_unpacks_is_unsupported_and_named(void **state) {
         }
 }
 
-/* Stored blocks behind a mark of their own. */
+/* Stored blocks after a different magic number. */
 static void *marked_open(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user) {
     char mark[4];
     stored *s = stored_open(NULL, allocator, packed, packed_user);
@@ -200,7 +200,7 @@ static void of_several_unpackers_the_magic_tells_which(void **state) {
     free(text);
 }
 
-/* Asks for as much as `user` says, as streams do whose first bytes say how far back they look. */
+/* Requests the memory that `user` says, like streams that declare their window size in the first bytes. */
 static void *greedy_open(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user) {
     size_t size = *(size_t *)user;
     void *block = allocator.allocate(allocator.user, NULL, 0, size);
@@ -228,7 +228,7 @@ static void memory_that_a_stream_claims_has_a_bound(void **state) {
     free(text);
 }
 
-/* Strictly an error with the place in the text; leniently the events before it. */
+/* Strictly an error with its place in the text; leniently the events before it. */
 static void streams_cut_anywhere_keep_what_came_before(void **state) {
     (void)state;
     char *text = trace_of(trace, NULL);
@@ -247,7 +247,7 @@ static void streams_cut_anywhere_keep_what_came_before(void **state) {
         assert_string_equal(err.format ? err.format : "chrome", "chrome");
         assert_true(err.format || cut < 100);
         hd_status status = hd_read_memory(bytes, cut, &lenient, &d, &err);
-        if (status) {            /* not even the beginning: nothing to tell what it is */
+        if (status) {            /* too short to recognize the format */
             assert_true(cut < 100);
         } else {
             assert_int_equal(seen.count, 1);
@@ -266,7 +266,7 @@ static uint64_t objects_of(const hd_dump *d) {
     return d ? hd_graph_summarize(hd_dump_graph(d)).objects : 0;
 }
 
-/* The same of files that hold objects. */
+/* The same for files with objects. */
 static void objects_before_the_cut_are_kept(void **state) {
     (void)state;
     static char file[2][512] = { "a 2 x 0\n", "dartheap\0\0\0\0\0\0\0\36" }; /* 30 objects of 4 bytes */
@@ -295,7 +295,7 @@ static void objects_before_the_cut_are_kept(void **state) {
             assert_true(err.offset <= sizes[i]);
             assert_non_null(strstr(err.message, "gzip"));
             status = hd_read_memory(bytes, cut, &lenient, &d, &err);
-            if (status) {        /* not even the beginning: nothing to tell what it is */
+            if (status) {        /* too short to recognize the format */
                 assert_true(cut < 100);
                 continue;
             }
@@ -372,7 +372,7 @@ static void a_stream_that_cannot_be_opened_is_out_of_memory(void **state) {
     }
 }
 
-/* What the stream takes and what is read of it are within one bound, which the message names. */
+/* The stream's memory and the reader's memory share one limit; the message names it. */
 static void the_memory_allowed_is_for_both_sides_of_the_packing(void **state) {
     (void)state;
     char *text = trace_of(trace, NULL);

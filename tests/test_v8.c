@@ -1,4 +1,4 @@
-/* V8 heap snapshots: real ones made small, every rule of what holds what, every layout, every way to be wrong. */
+/* V8 heap snapshots: real ones made smaller, every rule about kept objects, every layout, every fault. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,20 +18,21 @@
 #define TAIL "],\"trace_function_infos\":[],\"trace_tree\":[],\"samples\":[],\"locations\":[14,1,2,3],\"strings\":"
 enum { CONTEXT, ELEMENT, PROPERTY, INTERNAL, HIDDEN, SHORTCUT, WEAK };
 
-/* Node 0 holds (GC roots) and, by a shortcut, the page's Window; (GC roots) hold a list, whose element is Window's too,
-   and a table with a key and its value; two nodes hold each other alone, and one is held by nothing. */
+/* Node 0 refers to (GC roots) and, by a shortcut, to the page's Window. (GC roots) refers to a list, which also has
+   Window as an element, and to a table with a key and its value. Two nodes are reachable only from each other, and
+   one node from nothing. */
 static const char *const nodes[] = {
     "7,1,1,0,2,0,0", "7,2,3,0,3,0,0", "3,3,5,100,1,0,0", "1,4,7,1000,3,0,0", "3,5,9,24,1,0,0", "3,6,11,40,1,0,2",
     "2,7,13,16,0,0,0", "4,8,15,8,1,0,0", "4,8,17,4,2,0,0", "6,9,19,2,1,0,1", "5,1,21,1,0,5,0", "0,1,23,4294967296,0,0,0"
 };
 static const char *const edges[] = {
-    "1,1,7", "5,3,14",                    /* 0: (GC roots), Window by a shortcut */
-    "1,1,21", "1,2,28", "3,10,35",        /* 1: the list, the table, the key */
+    "1,1,7", "5,3,14",                    /* node 0: (GC roots), Window by a shortcut */
+    "1,1,21", "1,2,28", "3,10,35",        /* node 1: the list, the table, the key */
     "2,11,77",                            /* 2: Window: big */
-    "1,0,14", "4,4294967294,21", "6,1,70", /* 3: the list: Window, itself, a closure weakly */
-    "3,12,42",                            /* 4: the table: the value of its pair */
-    "3,12,42",                            /* 5: the key: the value */
-    "3,10,56", "3,10,49", "5,10,42",      /* 7, 8: each other; a shortcut */
+    "1,0,14", "4,4294967294,21", "6,1,70", /* node 3, the list: Window, itself, weakly a closure */
+    "3,12,42",                            /* node 4, the table: the value of its pair */
+    "3,12,42",                            /* node 5, the key: the value */
+    "3,10,56", "3,10,49", "5,10,42",      /* nodes 7 and 8: each other; a shortcut */
     "2,11,63"                             /* 9: itself */
 };
 static const char strings[] = "[\"<dummy>\",\"\",\"(GC roots)\",\"Window\",\"list\",\"WeakMap\",\"Key\",\"value \\u00e9\\n\",\"code\","
@@ -39,7 +40,7 @@ static const char strings[] = "[\"<dummy>\",\"\",\"(GC roots)\",\"Window\",\"lis
                               "pair in WeakMap (table @9)\"]";
 enum { NODES = sizeof nodes / sizeof *nodes, EDGES = sizeof edges / sizeof *edges };
 
-/* The snapshot above with records joined by `between`; freed by the caller. */
+/* The snapshot above with records joined by `between`; the caller frees it. */
 static char *make(const char *between) {
     char *text = malloc(8192);
     size_t n = (size_t)sprintf(text, "{\"snapshot\":{" META ",\"node_count\":%d,\"edge_count\":%d},\"nodes\":[", NODES, EDGES);
@@ -50,7 +51,7 @@ static char *make(const char *between) {
     return text;
 }
 
-/* A copy in which the first `from` is replaced; freed by the caller. */
+/* A copy with the first `from` replaced; the caller frees it. */
 static char *changed(const char *text, const char *from, const char *to) {
     const char *at = strstr(text, from);
     char *copy = malloc(strlen(text) + strlen(to) + 1);
@@ -115,7 +116,7 @@ static void the_sample_has_these_values(void **state) {
     assert_int_equal(hd_graph_index(g, 2, 0), HD_NONE);
     assert_true(is(hd_graph_field(g, 1, 1), ""));
     assert_int_equal(hd_graph_index(g, 1, 1), 2);
-    assert_int_equal(hd_graph_index(g, 3, 1), HD_NONE); /* too far out to be kept in the graph */
+    assert_int_equal(hd_graph_index(g, 3, 1), HD_NONE); /* the index is too large for the graph */
     assert_int_equal(hd_v8_index(hd_dump_v8(doc), 3, 1), UINT32_C(4294967294));
     assert_int_equal(hd_v8_index(hd_dump_v8(doc), 3, 0), 0);
     assert_int_equal(hd_v8_index(hd_dump_v8(doc), 1, 1), 2);
@@ -133,7 +134,7 @@ static void the_sample_has_these_values(void **state) {
 static void what_holds_what_is_as_in_devtools(void **state) {
     (void)state;
     static const uint8_t kinds[] = { 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 0 };
-    /* The list holds neither the page's Window nor the closure; the value hangs from the key. */
+    /* The list does not retain the page's Window or the closure. The key retains the value. */
     static const uint64_t retained[] = { UINT64_C(4294967296) + 1195, 1080, UINT64_C(4294967296) + 100, 1000, 24, 56, 16, 8, 4,
                                          2, 1, UINT64_C(4294967296) };
     static const uint32_t parents[] = { HD_NONE, 0, 0, 1, 1, 1, 5, 0, 0, 0, 0, 2 };
@@ -148,7 +149,7 @@ static void what_holds_what_is_as_in_devtools(void **state) {
         for (uint32_t i = 0; i < x.reference_count; i++, e++) assert_int_equal(x.kinds ? x.kinds[i] : 0, kinds[e]);
     }
     assert_int_equal(e, EDGES);
-    assert_int_equal(hd_graph_root_count(g), 5); /* node 0, 9 and 10, then 7 and 8 */
+    assert_int_equal(hd_graph_root_count(g), 5); /* node 0, nodes 9 and 10, then 7 and 8 */
     assert_int_equal(hd_graph_root(g, 0).object, 0);
     assert_int_equal(hd_graph_root(g, 1).object, 9);
     assert_int_equal(hd_graph_root(g, 2).object, 10);
@@ -171,10 +172,11 @@ static void what_holds_what_is_as_in_devtools(void **state) {
 static void distances_are_those_of_devtools(void **state) {
     (void)state;
     enum { SYSTEM = HD_V8_SYSTEM };
-    /* Window is the page's; the value is behind its key, not behind the table; nothing leads to four nodes. */
+    /* Window belongs to the page. The value is dominated by its key, not by the table. Four nodes have no path. */
     static const uint32_t wanted[] = { SYSTEM, SYSTEM + 1, 1, SYSTEM + 2, SYSTEM + 2, SYSTEM + 2, SYSTEM + 3, HD_NONE, HD_NONE, HD_NONE,
                                        HD_NONE, 2 };
-    static const char other[] = /* an array of descriptors, whose place 4 leads nowhere, a context, and a key far from its table */
+    /* an array of descriptors with no value at place 4, a context, and a key far from its table */
+    static const char other[] =
         "{\"snapshot\":{" META "},\"nodes\":[7,1,1,0,1,0,0,7,2,3,0,3,0,0,1,3,5,0,5,0,0,0,4,7,0,3,0,0,3,5,9,0,0,0,0,3,5,11,0,0,0,0,"
         "3,5,13,0,0,0,0,3,5,15,0,1,0,0,3,5,17,0,1,0,0,3,5,19,0,1,0,0,3,5,21,0,0,0,0],"
         "\"edges\":[1,1,7,1,1,14,1,2,21,1,3,56,1,1,28,1,4,35,1,5,42,2,7,49,2,1,49,3,6,49,6,1,49,3,1,35,2,5,63,3,8,70,3,9,70],"
@@ -201,7 +203,7 @@ static void distances_are_those_of_devtools(void **state) {
     hd_dump_free(doc);
 }
 
-/* Sums that tests/peers/lib/v8_retained.mjs gives of these files: from each node's id and retained size. */
+/* Sums that tests/peers/lib/v8_retained.mjs computes for these files, from each node's id and retained size. */
 static void real_snapshots_have_these_values(void **state) {
     (void)state;
     static const struct { const char *name; uint64_t objects, references, bytes, roots, sum; } files[] = {
@@ -269,7 +271,7 @@ static void every_layout_gives_the_same(void **state) {
         }
         free(text);
     }
-    /* What stands otherwise here and there is written alike. */
+    /* Other spacing gives the same graph, also after writing. */
     char *once = changed(plain, ",3,3,5,100", " ,3 , 3,5,100"), *twice = changed(once, "\"edges\":[", "\"edges\" : [ ");
     hd_dump *other = read_text(twice);
     hd_buffer out = { 0 };
@@ -286,7 +288,7 @@ static void every_layout_gives_the_same(void **state) {
     free(plain);
 }
 
-/* Fields in another order, one more that is not known, and no detachedness. */
+/* Fields in another order, an unknown field, and no detachedness. */
 static void meta_says_what_fields_there_are(void **state) {
     (void)state;
     static const char text[] =
@@ -384,7 +386,7 @@ static void keep_warning(void *user, const hd_error *warning) {
     strcat(all_told, warning->message);
 }
 
-/* Lenient, all that has a header is read; what is written of it is well-formed, and gives the same. */
+/* Leniently, everything after a valid header is read. The written file is well-formed, and reads as the same. */
 static void rewrites(const char *text, size_t size) {
     hd_options lenient = { .lenient = true, .warning = count_warning };
     hd_dump *doc = NULL, *again = NULL;
@@ -433,21 +435,21 @@ static void what_is_left_of_malformed_files_is_well_formed(void **state) {
     assert_true(is(hd_graph_field(hd_dump_graph(doc), 9, 0), "big"));
     hd_dump_free(doc);
     free(wrong);
-    wrong = changed(text, "\"list\",", "\"list\",\v"); /* names up to here are there */
+    wrong = changed(text, "\"list\",", "\"list\",\v"); /* the names before this place are known */
     doc = read_size(wrong, strlen(wrong), &lenient);
     hd_dump_free(doc);
     free(wrong);
     free(text);
 }
 
-/* What was said of nodes, and stood whole, is written again; what was lost is told. */
+/* Complete data about nodes is written again; a warning lists lost data. */
 static void all_that_is_whole_is_kept(void **state) {
     (void)state;
     hd_options lenient = { .lenient = true, .warning = keep_warning };
     static const char traces[] = "\"trace_function_infos\":[1,2,3,4,5,6],\"trace_tree\":[1,0,2,3,[]]";
     char *plain = make(","), *more = changed(plain, "\"trace_function_infos\":[],\"trace_tree\":[]", traces),
          *whole = changed(more, "\"node_count\":12,", "\"node_count\" : 12, \"extra\":[7],\"trace_function_count\":1,");
-    /* `end`: the file is cut off there */
+    /* `end`: the file is cut off at this text */
     static const struct { const char *from, *to, *end, *tree, *locations, *header, *told; } cases[] = {
         { " : 12", " : 99", NULL, "[1,0,2,3,[]]", "[14,1,2,3]", "\"node_count\" : 12, ", "node_count is 99, found 12" },
         { "2,11,77", "2,11,78", NULL, "[1,0,2,3,[]]", "[14,1,2,3]", "\"edge_count\":14", "edge 5: expected the start of a node" },
@@ -592,7 +594,7 @@ static void formats_are_told_apart(void **state) {
     }
 }
 
-/* A graph by hand: names, places, weak references, an ephemeron, an object that nobody describes. */
+/* A graph by hand: names, places, weak references, an ephemeron, an object without a record. */
 static hd_graph *by_hand(uint64_t first_id) {
     hd_graph *g = hd_graph_create(NULL, NULL);
     hd_class c = { .name = hd_cstr("Node \"x\""), .described = true };
@@ -606,7 +608,7 @@ static hd_graph *by_hand(uint64_t first_id) {
     assert_int_equal(hd_graph_add_name(g, hd_cstr("own"), &n, NULL), HD_OK);
     for (uint64_t i = 0; i < 5; i++) ids[i] = first_id + i;
     for (uint32_t i = 0; i < 4; i++) assert_int_equal(hd_graph_add_object(g, ids[i], 1 + i / 3, 10 << i, NULL), HD_OK);
-    /* the map, last, holds its key 0 weakly, and 2 as its value; 4 is not described */
+    /* the map comes last: it has key 0 weakly, and 2 as the value; 4 has no record */
     assert_int_equal(hd_graph_add_references(g, (uint64_t[]){ ids[0], ids[2], ids[1], ids[1], ids[4] }, 5, NULL), HD_OK);
     assert_int_equal(hd_graph_set_kind(g, 3, 0, HD_REFERENCE_KEY, NULL), HD_OK);
     assert_int_equal(hd_graph_set_kind(g, 3, 1, HD_REFERENCE_VALUE, NULL), HD_OK);
@@ -662,7 +664,7 @@ static void graphs_are_written(void **state) {
     }
 }
 
-/* Ids tell which node of one snapshot is which of another: one came, one went, one grew, one is of another class. */
+/* Objects with equal ids are one object. One object is new, one is gone, one grew, one has another class. */
 static void snapshots_are_compared_object_by_object(void **state) {
     (void)state;
     char *plain = make(","), *grown = changed(plain, "3,5,9,24,1", "3,5,9,32,1"), *named = changed(grown, "3,6,11,40", "3,4,11,40"),
@@ -680,7 +682,7 @@ static void snapshots_are_compared_object_by_object(void **state) {
     }
     assert_int_equal(hd_graph_match(g[0], g[1], NULL, NULL, &c, NULL), HD_OK);
     assert_int_equal(c->kept, NODES - 2);
-    assert_true(c->common == NODES - 1 && c->renamed == 1 && c->by_chance); /* one of 11: more than 1 % */
+    assert_true(c->common == NODES - 1 && c->renamed == 1 && c->by_chance); /* one of 11 is more than 1 % */
     for (uint32_t i = 0; i < NODES; i++) {
         assert_int_equal(c->now[i], i == 5 || i == 10 ? HD_NONE : i);
         assert_int_equal(c->then[i], i == 5 || i == 10 ? HD_NONE : i);
@@ -703,8 +705,8 @@ static void snapshots_are_compared_object_by_object(void **state) {
 }
 
 /* Digits come in words of eight: numbers of all lengths, at all places of a word and of the window. */
-/* Nodes of a page. An attached one leads to a native one and, beyond that, to one that the file calls detached; this leads
-   to native ones over all kinds of edges, and to an object, which leads to another native one. */
+/* Nodes of a page. An attached node leads to a native one, and then to a node that the file calls detached. This
+   leads to native nodes over all kinds of edges, and to an object, which leads to another native node. */
 static void nodes_lead_to_detached_nodes(void **state) {
     (void)state;
     static const char text[] = "{\"snapshot\":{" META ",\"node_count\":13,\"edge_count\":12},\"nodes\":["
@@ -725,7 +727,7 @@ static void nodes_lead_to_detached_nodes(void **state) {
     assert_true(is(hd_v8_name(hd_dump_v8(doc), 3), "<li class=x>")); /* as in the file */
     writes(doc, text, strlen(text));
     hd_dump_free(doc);
-    old = changed(text, "\"detachedness\"", "\"colour\""); /* before 2020 names said it */
+    old = changed(text, "\"detachedness\"", "\"colour\""); /* before 2020 only names said so */
     doc = read_text(old);
     class_is(doc, 3, "<li>");
     class_is(doc, 10, "Detached <li>");
@@ -753,7 +755,8 @@ static void detached_classes_are_those_of_devtools(void **state) {
     free(data);
 }
 
-/* Five nodes: the root, an object, a closure that leads to its script over one between, and that script. To be freed. */
+/* Five nodes: the root, an object, a closure that leads to its script over another node, and the script. The caller
+   frees the text. */
 static char *tracked(const char *fields, const char *locations, const char *functions, const char *tree) {
     char *text = malloc(4096 + strlen(locations) + strlen(functions) + strlen(tree));
     sprintf(text, "{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\",\"edge_count\","
@@ -786,9 +789,9 @@ static void origins_have_these_values(void **state) {
     hd_v8_place p, frames[3];
     assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), NULL, &o, NULL), HD_OK);
     assert_true(hd_v8_location(o, 2, &p));
-    place_is(p, "", "file:///a.js", 9, 11, 5);   /* named by the script that the closure leads to */
+    place_is(p, "", "file:///a.js", 9, 11, 5);   /* named by the closure's script */
     assert_true(hd_v8_location(o, 1, &p));
-    place_is(p, "", "b.js", 4, 1, 1);            /* the last one, named by a traced function */
+    place_is(p, "", "b.js", 4, 1, 1);            /* the last place, named by a traced function */
     assert_false(hd_v8_location(o, 0, &p) || hd_v8_location(o, 3, &p) || hd_v8_location(o, 99, &p));
     assert_int_equal(hd_v8_stack(o, 1, NULL, 0), 3);
     assert_int_equal(hd_v8_stack(o, 1, frames, 3), 3);
@@ -796,12 +799,12 @@ static void origins_have_these_values(void **state) {
     place_is(frames[1], "make", "file:///a.js", 9, 3, 4);
     place_is(frames[2], "(root)", "", 0, 0, 0);
     assert_int_equal(hd_v8_stack(o, 2, frames, 3), 0);   /* not tracked */
-    assert_int_equal(hd_v8_stack(o, 4, frames, 3), 0);   /* no such trace */
+    assert_int_equal(hd_v8_stack(o, 4, frames, 3), 0);   /* this trace does not exist */
     assert_int_equal(hd_v8_stack(o, 99, frames, 3), 0);
     hd_v8_origins_free(o);
     hd_dump_free(doc);
     free(text);
-    /* Chromium's locations lead to scripts. Fields in another order, and without the lists, nothing. */
+    /* Chromium's locations lead to scripts. Fields may have another order. Without the lists there are no origins. */
     text = tracked("\"column\",\"script_object_index\",\"object_index\",\"line\",\"script_id\"", "[3,24,6,2,1]", "[]", "[]");
     doc = read_text(text);
     assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), NULL, &o, NULL), HD_OK);
@@ -811,7 +814,7 @@ static void origins_have_these_values(void **state) {
     hd_v8_origins_free(o);
     hd_dump_free(doc);
     free(text);
-    text = tracked("", "[1,2,3]", "[]", "[]"); /* old files do not say what the numbers are */
+    text = tracked("", "[1,2,3]", "[]", "[]"); /* old files do not declare the meaning of the numbers */
     doc = read_text(text);
     assert_int_equal(hd_v8_origins_read(hd_dump_v8(doc), NULL, &o, NULL), HD_OK);
     assert_false(hd_v8_location(o, 0, &p));
@@ -820,7 +823,7 @@ static void origins_have_these_values(void **state) {
     free(text);
 }
 
-/* Of wrong members the offset in the file and the message; leniently a warning, and all before it. */
+/* Faults in members: the offset in the file and the message. Leniently a warning, and everything before the fault. */
 static void wrong_origins_are_told(void **state) {
     (void)state;
     static const struct { const char *locations, *functions, *tree, *at, *message; } cases[] = {
@@ -863,7 +866,7 @@ static void wrong_origins_are_told(void **state) {
     }
 }
 
-/* Nodes and strings that a damaged file has lost were told when it was read: its places and stacks say nothing new. */
+/* Reading a damaged file reported its lost nodes and strings: places and stacks add no further warning. */
 static void origins_of_damaged_files_add_no_warning(void **state) {
     (void)state;
     char *whole = tracked(USUAL, "[12,9,10,4, 60,9,1,1]", "[0,7,0,0,0,0, 3,2,0,9,3,4, 5,99,98,4,0,7]", "[1,0,0,0,[2,1,5,6,[3,2,1,8,[]]]]");
@@ -957,7 +960,7 @@ static void numbers_of_all_lengths_are_read(void **state) {
     free(text);
 }
 
-/* More fields than are looked at at once. */
+/* More fields than the reader handles at once. */
 static void records_of_any_width_are_read(void **state) {
     (void)state;
     static const char fields[] = "\"type\",\"name\",\"id\",\"self_size\",\"edge_count\",\"a\",\"b\",\"c\",\"d\",\"e\",\"f\"";
@@ -985,7 +988,7 @@ static void records_of_any_width_are_read(void **state) {
     free(text);
 }
 
-/* Node i has i % 5 edges, of types in turn. */
+/* Node i has i % 5 edges, with types in turn. */
 static void types_of_edges_are_found_among_weak_ones(void **state) {
     (void)state;
     enum { N = 300, EACH = 5, RECORD = 40 };

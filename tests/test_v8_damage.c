@@ -1,5 +1,5 @@
-/* Damaged V8 heap snapshots: cut off anywhere, fewer nodes than announced, counts that lie. One error, or leniently one
-   warning, and nothing that the whole file has not: no class, no name, no reference. */
+/* Damaged V8 heap snapshots: cut off anywhere, with fewer nodes than announced, with false counts. Reading gives one
+   error, or leniently one warning. It never invents a class, a name or a reference that the whole file lacks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static hd_class class_of(const hd_dump *doc, uint32_t object) {
     return hd_graph_class(hd_dump_graph(doc), hd_graph_object(hd_dump_graph(doc), object).class_index);
 }
 
-/* References, which are the first ones of the whole's. */
+/* The number of references, which must be the first ones in the whole file. */
 static uint64_t same_references(const hd_dump *doc, const hd_dump *from, uint32_t object) {
     const hd_graph *g = hd_dump_graph(doc), *h = hd_dump_graph(from);
     hd_object a = hd_graph_object(g, object), b = hd_graph_object(h, object);
@@ -63,7 +63,7 @@ static uint64_t same_references(const hd_dump *doc, const hd_dump *from, uint32_
     return a.reference_count;
 }
 
-/* Every node is as in the whole file, or its name is lost. Counts nodes, edges and names. */
+/* Every node equals the node in the whole file, or its name is lost. Counts nodes, edges and names. */
 static void nothing_is_invented(const hd_dump *doc, const hd_dump *from, uint64_t count[3]) {
     const hd_graph *g = hd_dump_graph(doc), *h = hd_dump_graph(from);
     memset(count, 0, 3 * sizeof *count);
@@ -85,7 +85,7 @@ static void nothing_is_invented(const hd_dump *doc, const hd_dump *from, uint64_
     }
 }
 
-/* The written file is read strictly, and has the same classes; lost names are strings there. */
+/* The written file can be read strictly, and has the same classes; lost names are strings in it. */
 static void is_written(const hd_dump *doc) {
     hd_buffer out = { 0 };
     hd_dump *again;
@@ -101,7 +101,7 @@ static void is_written(const hd_dump *doc) {
     hd_buffer_free(&out);
 }
 
-/* A file cut off after `size` bytes. */
+/* The file cut off after `size` bytes. */
 static void cut_off(const hd_dump *from, const char *text, size_t size) {
     static const char ends[] = "the file ends ";
     hd_dump *doc, *none = NULL;
@@ -133,7 +133,8 @@ static void cut_off(const hd_dump *from, const char *text, size_t size) {
 static void files_that_are_cut_off(void **state) {
     (void)state;
     hd_dump *from = read_whole(whole, sizeof whole - 1);
-    for (size_t n = 0; n < sizeof whole - 2; n++) cut_off(from, whole, n); /* the line's end may be missing */
+    /* the end of the last line may be missing */
+    for (size_t n = 0; n < sizeof whole - 2; n++) cut_off(from, whole, n);
     hd_dump_free(from);
 }
 
@@ -201,7 +202,7 @@ static void damage_is_told_in_one_line(void **state) {
     hd_dump_free(from);
 }
 
-/* A lost name is not another name: ids still tell which node is which. */
+/* A lost name is not a different name: ids still identify nodes. */
 static void lost_names_are_no_other_names(void **state) {
     (void)state;
     char *text = changed(STRINGS, "[]");

@@ -1,4 +1,4 @@
-/* Which node of one V8 snapshot is which of another: by id, if ids are of one inspector session. */
+/* Finds the nodes of one V8 snapshot in another, by id, if both are from one inspector session. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 typedef struct node { int type; char name[32]; uint32_t id, size; } node;
 enum { ARRAY, STRING, OBJECT, CODE, NATIVE, MOST = 3000 };
 
-/* A snapshot of node 0, id 1, which holds these; freed by the caller. */
+/* A snapshot of node 0, id 1, which refers to these nodes. The caller frees it. */
 static hd_dump *snapshot(const node *nodes, uint32_t count) {
     char *text = malloc(((size_t)count + 1) * 120 + 1024);
     size_t n = (size_t)sprintf(text, "{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\",\"edge_count\"],"
@@ -52,7 +52,7 @@ static hd_identity_change *compared(differ *diff, const node *a, uint32_t n, con
 
 static node nodes[2][MOST];
 
-/* `count` nodes in both, of which `other` are of another class after. */
+/* `count` nodes in both snapshots; `other` of them have another class afterwards. */
 static void fill(uint32_t count, uint32_t other) {
     for (uint32_t i = 0; i < count; i++) {
         nodes[0][i] = nodes[1][i] = (node){ OBJECT, "", 3 + 2 * i, 16 };
@@ -61,7 +61,7 @@ static void fill(uint32_t count, uint32_t other) {
     }
 }
 
-/* The root is one more id in both. Small files too: one of 99 is more than 1 %, one of 100 is not. */
+/* The root is one more common id. In small files too, one of 99 is more than 1 %, and one of 100 is not. */
 static void more_than_one_in_a_hundred_is_another_session(void **state) {
     (void)state;
     static const uint32_t counts[] = { 0, 1, 2, 9, 98, 99, 100, 198, 199, 255, 256, 999, 2999 };
@@ -78,7 +78,7 @@ static void more_than_one_in_a_hundred_is_another_session(void **state) {
             }
 }
 
-/* What is new or gone says nothing, however much it is. */
+/* New and missing objects are no evidence, however many. */
 static void new_and_gone_objects_are_no_evidence(void **state) {
     (void)state;
     for (int gone = 0; gone < 2; gone++) {
@@ -91,7 +91,7 @@ static void new_and_gone_objects_are_no_evidence(void **state) {
     }
 }
 
-/* Strings and code have one class each; two processes of one program differ by their names. */
+/* Strings have one class, and so has code; two processes of one program differ in their names. */
 static void names_of_strings_and_code_tell_sessions_apart(void **state) {
     (void)state;
     fill(300, 0);
@@ -100,7 +100,7 @@ static void names_of_strings_and_code_tell_sessions_apart(void **state) {
     hd_identity_change *c = compared(by_name, nodes[0], 300, nodes[1], 300);
     assert_int_equal(c->renamed, 20);
     assert_true(c->by_chance);
-    assert_int_equal(c->kept, 301); /* one id, type and class: one object, should the session be one */
+    assert_int_equal(c->kept, 301); /* equal id, type and class: one object, if the session is the same */
     hd_identity_change_free(c);
     c = compared(by_class, nodes[0], 300, nodes[1], 300);
     assert_int_equal(c->renamed, 0);
@@ -111,7 +111,7 @@ static void names_of_strings_and_code_tell_sessions_apart(void **state) {
 static void another_type_is_another_object(void **state) {
     (void)state;
     fill(300, 0);
-    for (uint32_t i = 0; i < 5; i++) nodes[1][i].type = NATIVE; /* the class is called as before */
+    for (uint32_t i = 0; i < 5; i++) nodes[1][i].type = NATIVE; /* the class keeps its name */
     hd_identity_change *c = compared(by_name, nodes[0], 300, nodes[1], 300);
     assert_int_equal(c->renamed, 5);
     assert_int_equal(c->kept, 296);
@@ -119,7 +119,7 @@ static void another_type_is_another_object(void **state) {
     hd_identity_change_free(c);
 }
 
-/* A page takes elements out and changes their attributes: they stay the same objects. */
+/* A page detaches elements and changes their attributes: they stay the same objects. */
 static void detached_nodes_stay_the_same_objects(void **state) {
     (void)state;
     static const node before[] = { { NATIVE, "<li>", 3, 10 }, { NATIVE, "<li class='a'>", 5, 20 }, { NATIVE, "Detached <p>", 7, 30 },
@@ -164,7 +164,7 @@ static void nothing_in_common_is_another_session(void **state) {
     assert_true(c->by_chance && !c->common);
     hd_identity_change_free(c);
     hd_graph_free(g[0]);
-    g[0] = hd_graph_create(NULL, NULL); /* nothing grew from nothing: that is no evidence */
+    g[0] = hd_graph_create(NULL, NULL); /* an empty graph is no evidence */
     assert_int_equal(hd_graph_seal(g[0], NULL, NULL), HD_OK);
     assert_int_equal(hd_graph_match(g[0], g[1], NULL, NULL, &c, NULL), HD_OK);
     assert_false(c->by_chance);
@@ -172,7 +172,7 @@ static void nothing_in_common_is_another_session(void **state) {
     hd_graph_free(g[0]), hd_graph_free(g[1]);
 }
 
-/* Whatever part of the objects is asked for. */
+/* The selected part of the objects does not matter. */
 static void reached_objects_do_not_decide(void **state) {
     (void)state;
     static uint8_t live[2][MOST + 1];

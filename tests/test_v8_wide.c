@@ -1,4 +1,5 @@
-/* V8 heap snapshots with wide numbers: ids of more than 32 bits, more than 255 types of nodes, types without a name. */
+/* V8 heap snapshots with large numbers: ids of more than 32 bits, more than 255 types of nodes, types without a
+   name. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -61,7 +62,7 @@ static void wide_ids_tell_objects_apart(void **state) {
 #define EDGES "\"edge_fields\":[\"type\",\"name_or_index\",\"to_node\"],\"edge_types\":[[\"property\",\"internal\"]]"
 #define META(types) "\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\",\"edge_count\"],\"node_types\":[[" types "]]," EDGES "}"
 
-/* Ids of every width, in no order, between narrow ones; written as they are, also where a graph is. */
+/* Ids of every width, in random order, between small ones. They are written unchanged, also by a graph. */
 static void ids_of_all_widths_are_kept(void **state) {
     (void)state;
     enum { N = 2000 };
@@ -93,7 +94,7 @@ static void ids_of_all_widths_are_kept(void **state) {
     free(text);
 }
 
-/* The table of a WeakMap's pair has a wide id: the pair hangs from the key. */
+/* The table of a WeakMap's pair has a large id: the pair still belongs to the key. */
 static void pairs_of_wide_tables_hang_from_the_key(void **state) {
     (void)state;
     static const char *const ids[] = { "139637976731648", "18446744073709551615" };
@@ -112,7 +113,7 @@ static void pairs_of_wide_tables_hang_from_the_key(void **state) {
     }
 }
 
-/* A graph with wide ids is written with them, as far as a JSON number of JavaScript is exact. */
+/* A graph with large ids is written with them, up to the largest exact number in JavaScript's JSON. */
 static void graphs_keep_wide_ids(void **state) {
     (void)state;
     static const struct { uint64_t first; bool kept; } cases[] = {
@@ -141,7 +142,7 @@ static void graphs_keep_wide_ids(void **state) {
     }
 }
 
-/* The columns of a graph have ids of 32 bits; the rest is set. */
+/* Columns of a graph have ids of 32 bits; larger ids are set one by one. */
 static void ids_are_set_in_graphs(void **state) {
     (void)state;
     hd_graph_desc desc = { .numbered = true };
@@ -185,7 +186,7 @@ static void ids_are_set_in_graphs(void **state) {
     hd_graph_free(dense);
 }
 
-/* Julia writes the types of its objects as types of nodes: 300 here. */
+/* Julia writes the types of its objects as types of nodes: 300 in this file. */
 static void more_than_255_types_are_read(void **state) {
     (void)state;
     hd_dump *doc = read_file("v8-julia300.heapsnapshot");
@@ -205,7 +206,7 @@ static void more_than_255_types_are_read(void **state) {
     hd_dump_free(doc);
 }
 
-/* Nodes of 70,000 types; type names longer than any buffer stay different. */
+/* Nodes of 70,000 types. Type names longer than any buffer stay distinct. */
 static void types_are_as_many_as_there_are(void **state) {
     (void)state;
     enum { N = 70000, LONG = 400 };
@@ -238,7 +239,7 @@ static void types_are_as_many_as_there_are(void **state) {
     free(text), free(same);
 }
 
-/* V8 of Node 6 to 10 names twelve types, and has nodes of two more: symbols and big integers. */
+/* V8 of Node 6 to 10 names twelve types, and has nodes of two more types: symbols and big integers. */
 static void types_that_old_v8_does_not_name(void **state) {
     (void)state;
 #define TWELVE "\"hidden\",\"array\",\"string\",\"object\",\"code\",\"closure\",\"regexp\",\"number\",\"native\",\"synthetic\","       \

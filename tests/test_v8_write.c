@@ -1,4 +1,4 @@
-/* Any graph as a V8 heap snapshot: garbage is left out, all that is alive holds what it held. */
+/* Writes any graph as a V8 heap snapshot, without garbage: all live objects keep their references. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static hd_dump *written(const hd_graph *g, told *t) {
     return doc;
 }
 
-/* A root holds the cache, garbage refers to the image that the cache holds. */
+/* A root refers to the cache; garbage refers to the image that the cache keeps. */
 static void garbage_holds_nothing(void **state) {
     (void)state;
     static const char text[] = "a 2 x 0\nt 1 Cache\nt 2 Image\nt 3 Garbage\no 1 1 10 2\no 2 2 100000\no 3 3 8 2\nr 1 1 0\nc x 1\n";
@@ -56,7 +56,7 @@ static void garbage_holds_nothing(void **state) {
 
 enum { CLASSES = 5, MOST = 60, MISSING = 3 };
 
-/* How an object holds its references: mostly strongly; two weak ones; two ephemerons. */
+/* References of an object: mostly strong ones; two weak ones; two ephemerons. */
 static void add_references(hd_graph *g, uint32_t object, uint64_t first_id, uint32_t objects, uint64_t *random) {
     uint64_t ids[8], way = graphs_random(random) % 8;
     uint32_t n = (uint32_t)(graphs_random(random) % 5);
@@ -91,7 +91,8 @@ static hd_graph *random_graph(uint64_t *random, uint64_t first_id, bool numbered
     }
     for (uint32_t i = 0; i < roots; i++) {
         hd_root root = { .flags = graphs_random(random) % 4 ? 0 : HD_ROOT_WEAK, .container = HD_NONE };
-        assert_int_equal(hd_graph_add_root(g, first_id + graphs_random(random) % (objects + !desc.one_root), &root, NULL), HD_OK); /* the one has a record */
+        /* a root may refer to a missing object, but not if it is the only root */
+        assert_int_equal(hd_graph_add_root(g, first_id + graphs_random(random) % (objects + !desc.one_root), &root, NULL), HD_OK);
     }
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
     return g;
@@ -103,7 +104,7 @@ static uint32_t strong_count(hd_object o) {
     return n;
 }
 
-/* Sums of a class by name, of what is alive: objects, bytes, and what they hold unless values have `moved`. */
+/* Sums over the live objects of a class by name: objects, bytes, and retained bytes unless values have `moved`. */
 static void class_is_same(const hd_graph *g, const hd_graph *h, const hd_dominators *const d[2], hd_str name, bool moved) {
     uint64_t sums[2][3];
     for (int k = 0; k < 2; k++) {
@@ -121,8 +122,8 @@ static void class_is_same(const hd_graph *g, const hd_graph *h, const hd_dominat
     for (int i = 0; i < (moved ? 2 : 3); i++) assert_int_equal(sums[0][i], sums[1][i]);
 }
 
-/* What a class retains, by removal: the same where nothing is an ephemeron, whose values a V8 snapshot hangs from
-   their keys alone. */
+/* The retained size of a class, by removal. It is equal in graphs without ephemerons; a V8 snapshot attaches their
+   values only to the keys. */
 static void classes_retain_the_same(const hd_graph *g, const hd_graph *h) {
     for (uint32_t i = 1; i <= CLASSES; i++) {
         hd_total a = { 0, 0 }, b = { 0, 0 };
@@ -134,7 +135,7 @@ static void classes_retain_the_same(const hd_graph *g, const hd_graph *h) {
     }
 }
 
-/* Whether a key is among the objects from this one on. */
+/* Whether one of the objects from this one on is a key. */
 static bool has_keys(const hd_graph *g, uint32_t from) {
     for (uint32_t o = 0; o < hd_graph_object_count(g); o++) {
         hd_object object = hd_graph_object(g, o);
@@ -165,10 +166,11 @@ static void object_is_same(const hd_graph *g, const hd_graph *h, uint32_t object
         k++;
     }
     assert_int_equal(b.reference_count - strong_count(b), weak);
-    assert_true(strong_count(b) + omitted >= strong_count(a)); /* more: values that hang from it, roots that it holds */
+    /* more: values that depend on it, roots that it refers to */
+    assert_true(strong_count(b) + omitted >= strong_count(a));
 }
 
-/* In a numbered graph all references to what has no record lead to one object, which stands for none. */
+/* In a numbered graph all references to missing objects lead to one object, the sentinel. */
 static void is_same(const hd_graph *g, bool own_ids, bool numbered) {
     told t;
     hd_dump *doc = written(g, &t);
@@ -205,8 +207,8 @@ static void is_same(const hd_graph *g, bool own_ids, bool numbered) {
     hd_dump_free(doc);
 }
 
-/* Formats that have garbage keep it. The object that holds all roots of a V8 snapshot does so here, too. A key without
-   a record has no references there: its value is alive, but hangs from the ephemeron. */
+/* Formats with garbage keep it. Like in a V8 snapshot, one object refers to all roots. A key without a record has no
+   references there: its value is live, but depends on the ephemeron. */
 static void holds_the_same_elsewhere(const hd_graph *g) {
     hd_buffer out[2] = { { 0 }, { 0 } };
     hd_dump *dart = NULL;
@@ -245,8 +247,8 @@ static void random_graphs_hold_the_same(void **state) {
     }
 }
 
-/* Writing that fails for want of memory leaves nothing behind. Some of the graphs have a root of all, some keys
-   without records. */
+/* If writing fails for lack of memory, nothing is left behind. Some of the graphs have one root for all, some have
+   keys without records. */
 static void failing_allocations_are_told(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {

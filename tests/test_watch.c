@@ -1,4 +1,4 @@
-/* heapdump watch: what the table says from tick to tick. */
+/* heapdump watch: the contents of the table from tick to tick. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@ void *needed(void *memory) {
     return memory;
 }
 
-/* One site is what one tick says of it. */
+/* A tick with the figures of one site. */
 static void tick(watch_table *t, uint64_t seconds, const char *name, watch_amount a) {
     watch_begin(t);
     watch_row_of(t, hd_cstr(name))->next = a;
@@ -44,7 +44,7 @@ static void rates_are_between_two_ticks(void **state) {
     tick(&t, 103, "f", (watch_amount){ .live = 30, .blocks = 3, .total = 9000, .temporary = 1000 });
     f = of(&t, "f");
     assert_true(f.rate == 0 && f.temporary < 0);
-    tick(&t, 104, "f", (watch_amount){ .live = 30, .total = 8000, .temporary = 2000 }); /* what lies in the region */
+    tick(&t, 104, "f", (watch_amount){ .live = 30, .total = 8000, .temporary = 2000 }); /* values from the region */
     f = of(&t, "f");
     assert_true(f.rate == 0 && f.temporary < 0);
     watch_free(&t);
@@ -92,7 +92,7 @@ static void a_site_that_comes_later_had_nothing(void **state) {
     watch_free(&t);
 }
 
-/* Blocks that are there at both moments add no error, what came and went no more than the bounds of either. */
+/* Blocks that are live at both moments add no error. Other blocks add at most the errors of both moments. */
 static void growth_has_the_error_of_what_changed(void **state) {
     watch_table t = { 0 };
     (void)state;
@@ -103,7 +103,8 @@ static void growth_has_the_error_of_what_changed(void **state) {
     assert_true(fabs(of(&t, "f").growth_error - sqrt(0.9e6)) < 1e-6);
     tick(&t, 60, "f", (watch_amount){ .live = 500, .live_variance = 0.5e6, .total_variance = 4e6 });
     assert_true(fabs(of(&t, "f").growth_error - sqrt(0.5e6)) < 1e-6);
-    tick(&t, 60, "f", (watch_amount){ .live = 1000, .live_variance = 1e6, .total_variance = 1e9 }); /* much came and went */
+    /* many blocks were allocated and freed */
+    tick(&t, 60, "f", (watch_amount){ .live = 1000, .live_variance = 1e6, .total_variance = 1e9 });
     assert_true(fabs(of(&t, "f").growth_error - sqrt(2e6)) < 1e-6);
     watch_free(&t);
 }
@@ -125,7 +126,7 @@ static void frozen_figures_stand_still_and_changes_are_told_from_there(void **st
     assert_true(of(&t, "f").live == 40);
     watch_clear(&t);
     tick(&t, 4, "f", (watch_amount){ .live = 5 });
-    watch_changes(&t, true);     /* never frozen: from now on */
+    watch_changes(&t, true);     /* never frozen: counts changes from now on */
     assert_true(of(&t, "f").live == 0);
     tick(&t, 5, "f", (watch_amount){ .live = 6 });
     assert_true(of(&t, "f").live == 1);
@@ -167,7 +168,7 @@ static void rows_are_sorted_and_filtered(void **state) {
     watch_freeze(&t, false);
     three(&t, 4000000, 0);
     watch_changes(&t, true);
-    shows(&t, "leak ");          /* busy is as it was */
+    shows(&t, "leak ");          /* busy has not changed */
     assert_true(watch_filter(&t, ""));
     watch_changes(&t, false);
     shows(&t, "few large busy leak ");
@@ -211,7 +212,7 @@ static void parts_of_resident_bytes_stand_still_while_frozen(void **state) {
     watch_freeze(&t, false);
     assert_int_equal(watch_resident(&t, &age)[RESIDENT_BLOCKS], 8192);
     assert_int_equal(age, 1000000);
-    t.part_us = 200000000;       /* later than the look */
+    t.part_us = 200000000;       /* read after the last tick: age 0 */
     assert_true(watch_resident(&t, &age) && age == 0);
     watch_clear(&t);
     assert_null(watch_resident(&t, &age));
