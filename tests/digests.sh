@@ -5,7 +5,7 @@
 #   digests.sh build/heapdump >after
 #   diff before after
 #
-# Runs every command with its main options, and every writer, on every file of tests/data and fuzz/seeds. Prints a
+# Runs on every file of tests/data and fuzz/seeds: every command with its main options, and every writer. Prints a
 # line per run: digests of standard output, standard error and the written file (- without one), the exit status,
 # and the command. The command can be repeated at the root of the checkout. The files in bin/ and more/ come from
 # `digests.sh --inputs DIR`.

@@ -1,4 +1,4 @@
-/* Reads a file of tests/data into memory, whatever the current directory. Include after heapdump.h and cmocka.h. */
+/* Reads a file of tests/data into memory, from any current directory. Include after heapdump.h and cmocka.h. */
 #ifndef LOAD_H
 #define LOAD_H
 

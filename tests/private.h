@@ -1,7 +1,7 @@
 /* Include this instead of heapdump.h, to test its private functions. All tests share one object of the library, made
    from library.c. private.awk makes that object's source and the header that is included here.
 
-   The object makes its system calls through the functions below. library.c defines them to do what their names say. A
+   The object makes its system calls through the functions below. library.c defines them as the functions of their names. A
    test that wants to observe a call, or let it fail, defines the function itself, not static. */
 #ifndef PRIVATE_H
 #define PRIVATE_H

@@ -49,8 +49,8 @@ v8       v8
 rows     rows
 '
 
-# Tags and words. In a private name one of its room's words follows hd__ or HD__. A room without a row of its own
-# uses the row of its tag without the last parts. A word belongs to one family of rooms.
+# Tags and words. In a private name, hd__ or HD__ comes before one of its room's words. A room without a row of its
+# own uses the row of its tag without the last parts. A word belongs to one family of rooms.
 prefixes='
 platform          atomic mutex cancel pages large libc
 text              text utf8 error fail try need

@@ -457,7 +457,7 @@ static void lengths_and_zeros_are_hashed(void **state) {
     assert_true(hd__hash_seed() != hd__hash_seed());
 }
 
-/* If one word made the hash ignore other words whatever the seed, a file could make all names collide. */
+/* If one word made the hash ignore other words with any seed, a file could make all names collide. */
 static void no_word_makes_strings_collide(void **state) {
     static const uint64_t word[] = { /* the constants of the hash, which are public */
         UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xd1b54a32d192ed03), UINT64_C(0xa0761d6478bd642f), 0,

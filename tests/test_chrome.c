@@ -148,7 +148,7 @@ static void trace_viewer_reads_the_same_entries(void **state) {
         { "bare-array", HD_OK, 0, NULL, { NULL }, NULL },
         { "dump-in-two-events", HD_OK, 0, NULL, { NULL }, NULL },
         { "empty-entries", HD_MALFORMED, 1, NULL, { NULL }, NULL },
-        { "heaps-in-two-events", HD_OK, 0, "the heaps of both events of a dump are taken, not of the first alone",
+        { "heaps-in-two-events", HD_OK, 0, "the heaps of both events of a dump are taken, not only of the first",
           { "1 0 winheap / * 7 - cumulative" }, NULL },
         { "metadata-after-use", HD_OK, 0, NULL, { NULL }, NULL },
         { "new-basic", HD_OK, 0, NULL, { NULL }, NULL },

@@ -1,4 +1,4 @@
-/* Malicious or damaged traces. Whatever the bytes, reading ends in success or an error, and its memory stays
+/* Malicious or damaged traces. With any bytes, reading ends in success or an error, and its memory stays
    proportional to the size of the input and within the limits. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -274,7 +274,7 @@ static void memory_is_in_proportion_to_the_input(void **state) {
         { "entries", "[{'ph':'M','args':{'stackFrames':{'0':{'name':''}}}},{'ph':'v','args':{'dumps':{'heaps':{'m':{'entries':[",
           "{'size':1,'bt':'0'}", "]}}}}}]", 20 },
         { "events", "[{'ph':'X'},", "{}", "]", 8 },
-        { "events that are none", "[{'ph':'X'},", "5", "]", 8 },
+        { "invalid events", "[{'ph':'X'},", "5", "]", 8 },
         { "names of events", "[{'ph':'X'},", "{'args':{'name':'%'}}", "]", 20 },
         { "ids of events", "[{'ph':'X'},", "{'id':%}", "]", 30 },
     };

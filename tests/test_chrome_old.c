@@ -321,7 +321,7 @@ static void assert_all_come_to(const hd_dump *d, const given *list, size_t n) {
     }
 }
 
-/* With all its entries, a heap is a profile whose sums equal every entry. The heap is a profile without any one of
+/* With all its entries, a heap is a profile, and its sums equal the entries. The heap is a profile without any one of
    its totals, too, but not without a cell. */
 static void a_profile_comes_to_all_that_was_given(void **state) {
     (void)state;

@@ -638,7 +638,7 @@ static void a_name_with_a_file_is_better_than_one_without(void **state) {
     }
 }
 
-/* As many as a file may have: each is looked up only once. */
+/* The largest number that a file may have: each is looked up only once. */
 static void many_callees_and_places_are_united(void **state) {
     enum { N = 200000 };
     uint64_t *callees = malloc(2 * N * sizeof *callees);

@@ -1,9 +1,10 @@
-/* threads. The register against a map, in what real programs and random ones do to it, with addresses of every kind;
-   each request to the OS fails once; threads that work side by side share no cache line. It asks no more of the register
-   than what heapdump.h promises, whatever it is made of; test_register.c looks inside.
+/* threads. Compares the register with a map, in the calls of real programs and of random ones, with addresses of
+   every kind. Each request to the OS fails once. Threads that work in parallel must share no cache line. The tests
+   rely only on the promises of heapdump.h, not on the register's structure; test_register.c looks inside.
 
-   HEAPDUMP_OPERATIONS: random operations, in all [700,000; 2 million when long]. HEAPDUMP_TRACES: a folder of traces of real
-   programs, of bench/register_trace.c, which are replayed, too. tests/peers/scripts/register.sh sets both. */
+   HEAPDUMP_OPERATIONS: number of random operations [300,000; 2 million with HEAPDUMP_LONG]. HEAPDUMP_TRACES: a folder
+   with traces of real programs, written by bench/register_trace.c, to replay. tests/peers/scripts/register.sh sets
+   both. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,15 +18,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What a register has from the OS. */
+/* The memory that a register has from the OS. */
 typedef struct os {
     struct { void *at; size_t size; } maps[1 << 13];
     size_t map_count;
     uint64_t mapped, calls, fail_at;
-    size_t asked[1 << 16];       /* bytes of each request; of one to give pages back 1 */
+    size_t asked[1 << 16];       /* bytes of each request; 1 for a request that gives pages back */
 } os;
 
-static __thread os *test_os;     /* whose turn it is */
+static __thread os *test_os;     /* the OS of the current register */
 
 static bool test_refused(size_t bytes) {
     if (test_os->calls < sizeof test_os->asked / sizeof *test_os->asked) test_os->asked[test_os->calls] = bytes;
@@ -49,7 +50,7 @@ int test_munmap(void *at, size_t size) {
             test_os->mapped -= size;
             return munmap(at, size);
         }
-    fail_msg("unmapped what was not mapped: %zu bytes", size);
+    fail_msg("unmapped memory that was not mapped: %zu bytes", size);
     return -1;
 }
 
@@ -62,7 +63,7 @@ int test_madvise(void *at, size_t size, int advice) { return test_refused(1) ? -
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* The map: open addressing, at most half full; the address 0 is an empty place. */
+/* The map: open addressing, at most half full; address 0 marks an empty place. */
 typedef struct entry {
     hd_allocation a;
     size_t at;                   /* in `live` */
@@ -72,7 +73,7 @@ typedef struct entry {
 typedef struct map {
     entry *place;
     size_t capacity, count;
-    uint64_t *live;              /* addresses, in no order */
+    uint64_t *live;              /* the addresses, in any order */
     uint32_t walks;
 } map;
 
@@ -99,7 +100,7 @@ static size_t map_home(const map *m, uint64_t address) {
     return (size_t)((address ^ address >> 29) * 0xd6e8feb86659fd93u >> 40) & (m->capacity - 1);
 }
 
-/* The place of an address, or the one where it would be. */
+/* The place of an address, or the empty place for it. */
 static entry *map_at(const map *m, uint64_t address) {
     size_t i = map_home(m, address);
     while (m->place[i].a.address && m->place[i].a.address != address) i = (i + 1) & (m->capacity - 1);
@@ -130,7 +131,7 @@ static void map_remove(map *m, uint64_t address) {
     memset(&m->place[hole], 0, sizeof *m->place);
 }
 
-/* A register and the map that it is to be. */
+/* A register, and the map that it must equal. */
 typedef struct pair {
     hd_register *reg;
     map map;
@@ -138,7 +139,7 @@ typedef struct pair {
     uint64_t refused;
 } pair;
 
-/* Of up to `most` blocks; the request `fail_at` of its register fails, counted from 1; 0: none. */
+/* For up to `most` blocks. The register's request `fail_at` fails, counted from 1; 0: none fails. */
 static pair pair_create(size_t most, uint64_t fail_at) {
     pair p = { NULL, map_create(most), get(1, sizeof *p.os), 0 };
     test_os = p.os;
@@ -197,7 +198,7 @@ static void pair_set_context(pair *p, uint64_t address, uint32_t context) {
     if (e->a.address) e->a.context = context;
 }
 
-/* A walk meets everything, each once; all of it is found. */
+/* A walk meets each block exactly once, and lookups find all. */
 static void pair_check(pair *p) {
     hd_cursor cursor = { 0, 0 };
     hd_allocation a;
@@ -217,16 +218,16 @@ static void pair_check(pair *p) {
     assert_true(memory.resident <= memory.reserved);
 }
 
-/* Where blocks are. */
+/* Placement of blocks. */
 enum { IN_A_ROW, SCATTERED, FAR_APART, MALLOCED, LAYOUTS };
 enum { NO_TIMES, SOME_TIMES, ALL_TIMES, CLOCKS };
 
 typedef struct program {
     pair p;
     uint64_t random, base, alignment, stride, next;
-    size_t most;                 /* blocks at a time */
+    size_t most;                 /* most blocks at a time */
     unsigned layout, clock;
-    uint64_t *freed;             /* addresses to be used again, the newest first */
+    uint64_t *freed;             /* freed addresses to use again, the newest first */
     size_t freed_count;
     uint64_t steps;
 } program;
@@ -260,7 +261,7 @@ static uint64_t some_address(program *g, uint64_t size) {
     return address;
 }
 
-/* Not registered, mostly: a neighbour, one in another page, or one that differs in a single bit. */
+/* Usually not registered: a neighbour, an address in another page, or an address with one bit changed. */
 static uint64_t near_address(program *g, uint64_t address) {
     switch (below(g, 4)) {
     case 0: return address + g->alignment;
@@ -295,7 +296,7 @@ static void program_remove(program *g, size_t which) {
     else if (g->freed_count < g->most) g->freed[g->freed_count++] = address;
 }
 
-/* One operation; of 16, so many are to insert. */
+/* One operation; `inserts` of 20 are insertions. */
 static void program_step(program *g, unsigned inserts) {
     uint64_t what = below(g, 20), count = g->p.map.count;
     uint64_t address = count ? g->p.map.live[below(g, count)] : 16;
@@ -305,10 +306,10 @@ static void program_step(program *g, unsigned inserts) {
     else if (what == 16 && g->layout != MALLOCED && !map_at(&g->p.map, address = near_address(g, address))->a.address)
         pair_remove(&g->p, address);
     else if ((what < inserts && count < g->most) || !count) program_insert(g);
-    else program_remove(g, below(g, 4) ? below(g, count) : count - 1); /* often the one that came last */
+    else program_remove(g, below(g, 4) ? below(g, count) : count - 1); /* often the newest block */
 }
 
-/* Grows, goes on as large, shrinks, grows again, and ends; what it had is given back. */
+/* Grows, keeps its size, shrinks, grows again, and ends; the register gives its memory back. */
 static void program_run(program *g) {
     static const unsigned inserts[] = { 14, 8, 2, 12, 8 };
     uint64_t peak = 0, resident;
@@ -346,7 +347,7 @@ static uint64_t asked(const char *name, uint64_t otherwise) {
     return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/* Every alignment from each base, with each layout and clock, by turns that do not keep step. */
+/* Combines every alignment, base, layout and clock: their cycles have different lengths. */
 static void random_programs_agree_with_a_map(void **state) {
     static const uint64_t alignments[] = { 1, 2, 4, 8, 16, 4096, 1 << 21 };
     static const uint64_t bases[] = { 0, 0x555555554000, ((uint64_t)1 << 47) - (1 << 20), (uint64_t)1 << 47,
@@ -373,7 +374,7 @@ static void random_programs_agree_with_a_map(void **state) {
 }
 
 typedef struct event {
-    uint64_t address, size;      /* UINT64_MAX: it is freed */
+    uint64_t address, size;      /* UINT64_MAX: a free */
 } event;
 
 static void replay(const event *events, size_t n, bool timed) {
@@ -420,8 +421,8 @@ static void traces_of_real_programs_agree_with_a_map(void **state) {
     assert_true(found > 0);
 }
 
-/* Takes whatever memory there is to take, for dense pages, addresses far apart, large sizes, times; and gives most of
-   it back. */
+/* Uses every kind of memory of a register: for dense pages, distant addresses, large sizes, times. Gives most of it
+   back. */
 static void take_all_kinds(pair *p, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         hd_allocation dense = { 0x10000 + 16 * (uint64_t)i, i, 1, 0 };
@@ -437,7 +438,7 @@ static void take_all_kinds(pair *p, uint32_t n) {
     pair_check(p);
 }
 
-/* What it asks the OS for, by how many bytes: `first`, and `last`, counted from 1. */
+/* A kind of request to the OS, by its size: the numbers of the `first` and the `last`, from 1. */
 typedef struct request {
     size_t bytes;
     uint64_t first, last;
@@ -446,7 +447,8 @@ typedef struct request {
 static size_t requests_of(const os *o, request *kinds, size_t room) {
     size_t count = 0;
     assert_true(o->calls < COUNT(o->asked));
-    for (uint64_t i = 1; i < o->calls; i++) { /* the first is the register, which test_register.c has */
+    /* the first request is for the register itself, which test_register.c tests */
+    for (uint64_t i = 1; i < o->calls; i++) {
         size_t k = 0;
         while (k < count && kinds[k].bytes != o->asked[i]) k++;
         assert_true(k < room);
@@ -456,8 +458,8 @@ static size_t requests_of(const os *o, request *kinds, size_t room) {
     return count;
 }
 
-/* Of each kind the first request, one in the middle, and the last one fail: all that was registered is there, what
-   was refused is not, and what is asked for then is granted. */
+/* For each kind of request, the first, a middle and the last one fail. All registered blocks stay, the refused block
+   is missing, and later requests succeed. */
 static void each_kind_of_request_may_fail_once(void **state) {
     enum { N = 45000 };
     request kinds[256];
@@ -494,7 +496,7 @@ static void allow(const os *o, int protection) {
         assert_int_equal(mprotect(o->maps[i].at, o->maps[i].size, protection), 0);
 }
 
-/* While one works, nothing that another has can be written or read: so they share no cache line. */
+/* While one register works, the other's memory is inaccessible: so they share no cache line. */
 static void registers_touch_nothing_of_each_other(void **state) {
     program g[2];
     (void)state;
@@ -513,7 +515,7 @@ static void registers_touch_nothing_of_each_other(void **state) {
     }
 }
 
-/* Shards as a recorder has them: a register each, behind a lock. */
+/* Shards as in a recorder: each is a register behind a lock. */
 enum { SHARDS = 4, THREADS = 4 };
 static struct shard {
     pthread_mutex_t lock;
@@ -552,7 +554,7 @@ static void threads_share_shards_behind_locks(void **state) {
     }
 }
 
-/* What a recorder's threads write under the lock of one shard. */
+/* The memory that a recorder's threads write under the lock of one shard. */
 static unsigned written_by_shard(const hd_recorder *rec, unsigned shard, uintptr_t from[4], uintptr_t to[4]) {
     const hd__shard *s = &rec->shard[shard];
     const hd__shown_pending *p = rec->pending + shard * HD__SHOWN_PENDING;
@@ -565,7 +567,7 @@ static unsigned written_by_shard(const hd_recorder *rec, unsigned shard, uintptr
     return 4;
 }
 
-/* Rows of pages of two shards, which come and go, lie in different lines. */
+/* Rows of pages of two shards, which come and go, lie in different cache lines. */
 static void check_page_rows(hd_recorder *rec) {
     static uint32_t shard_of[1 << 16];
     enum { LEAVES = 50 };
@@ -587,7 +589,7 @@ static void check_page_rows(hd_recorder *rec) {
         assert_true(shard_of[(uintptr_t)hd__register_page_row(&rec->pages, row) / 64 % (1 << 16)]);
 }
 
-/* Nor do shards of a recorder, but for the counters that all add to. */
+/* Shards of a recorder share no cache line either, except for the counters that all shards update. */
 static void shards_of_a_recorder_share_no_line(void **state) {
     static uint8_t region[4 << 20] __attribute__((aligned(4096)));
     static os o;
@@ -625,7 +627,7 @@ static void shards_of_a_recorder_share_no_line(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_agree_with_a_map),
-#ifndef __SANITIZE_THREAD__      /* one thread, and long */
+#ifndef __SANITIZE_THREAD__      /* one thread, and slow */
         cmocka_unit_test(each_kind_of_request_may_fail_once),
 #endif
         cmocka_unit_test(registers_touch_nothing_of_each_other),
