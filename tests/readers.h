@@ -37,8 +37,8 @@ HD_UNUSED static uint64_t dump_sum(const hd_dump *dump) {
     return sum;
 }
 
-/* Reads any bytes. Lenient reading must accept every input that strict reading accepts. At most `memory` bytes are live, and
-   none afterwards. */
+/* Reads any bytes. Lenient reading must accept every input that strict reading accepts. At most `memory` bytes are
+   live, and none afterwards. */
 HD_UNUSED static void survives(const hd_format *format, const void *data, size_t size, size_t memory) {
     uint64_t sum[2];
     hd_status status[2];
