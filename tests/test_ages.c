@@ -468,7 +468,7 @@ static void a_child_without_a_region(void **state) {
     assert_string_equal(text_of(snapshot(HD_HEAP_LIVE, 1000)), "- /T /1 s to 10 s 1 1\n");
 }
 
-static void what_is_wrong_is_told(void **state) {
+static void faults_are_reported(void **state) {
     hd_recorder_desc desc = { .ages = true };
     hd_error err;
     (void)state;
@@ -540,7 +540,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_child_takes_its_parents_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(a_child_takes_its_parents_block_from_two_recorders, setup, teardown),
         cmocka_unit_test_setup_teardown(a_child_without_a_region, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(faults_are_reported, setup, teardown),
         cmocka_unit_test_setup_teardown(a_free_needs_no_clock, setup, teardown),
         cmocka_unit_test_setup_teardown(every_word_may_be_anything, setup, teardown),
     };

@@ -230,7 +230,7 @@ static void metadata_may_be_repeated_and_come_in_parts(void **state) {
                  ONE_DUMP "]", ONE_TEXT);
 }
 
-static void frames_of_the_whole_trace_yield_to_those_of_the_process(void **state) {
+static void frames_of_the_process_override_frames_of_the_trace(void **state) {
     (void)state;
     assert_reads("{'stackFrames':{'0':{'name':'trace'},'7':{'name':'only','parent':'0'}},'traceEvents':["
                  "{'pid':1,'ph':'M','name':'stackFrames','args':{'stackFrames':{'0':{'name':'process'}}}},"
@@ -333,7 +333,7 @@ static void ids_may_be_numbers_or_an_id2(void **state) {
                  "1 0x1 malloc / / 1 -\n1 0x1 malloc /f/g / 1 -\n");
 }
 
-static void entries_need_not_list_what_is_between_them(void **state) {
+static void entries_need_not_list_the_frames_between_them(void **state) {
     (void)state;
     assert_reads(ENTRIES("{'size':'8','bt':'2','type':'1'},{'size':'10','bt':''}"),
                  "1 0x1 malloc / / 16 -\n1 0x1 malloc /BrMain/MsgLp /T 8 -\n");
@@ -509,7 +509,7 @@ static void v2_cells_at_the_same_place_add_up(void **state) {
                  "1 1 m self /f / 15 6\n");
 }
 
-static void v2_and_new_heaps_may_stand_in_one_dump(void **state) {
+static void v2_and_new_heaps_may_be_in_one_dump(void **state) {
     (void)state;
     assert_reads("[{'pid':1,'ts':1,'ph':'v','id':'1','args':{'dumps':{'heaps':{'m':{'entries':[{'size':'1','bt':''}]}},"
                  "'heaps_v2':{'allocators':{'n':{'nodes':[0],'sizes':[2]}}}}}}]",
@@ -611,11 +611,11 @@ int main(void) {
         cmocka_unit_test(trace_viewer_reads_the_same_entries),
         cmocka_unit_test(metadata_may_come_before_or_after_its_use),
         cmocka_unit_test(metadata_may_be_repeated_and_come_in_parts),
-        cmocka_unit_test(frames_of_the_whole_trace_yield_to_those_of_the_process),
+        cmocka_unit_test(frames_of_the_process_override_frames_of_the_trace),
         cmocka_unit_test(frames_of_equal_name_and_parent_are_one),
         cmocka_unit_test(keys_may_come_in_any_order),
         cmocka_unit_test(ids_may_be_numbers_or_an_id2),
-        cmocka_unit_test(entries_need_not_list_what_is_between_them),
+        cmocka_unit_test(entries_need_not_list_the_frames_between_them),
         cmocka_unit_test(trace_may_be_an_object_or_an_array_left_open),
         cmocka_unit_test(white_space_before_the_trace_may_be_long),
         cmocka_unit_test(events_of_other_kinds_are_passed_over),
@@ -627,7 +627,7 @@ int main(void) {
         cmocka_unit_test(pseudo_example_of_the_document_gives_its_other_sizes),
         cmocka_unit_test(v2_columns_of_counts_and_types_may_be_absent),
         cmocka_unit_test(v2_cells_at_the_same_place_add_up),
-        cmocka_unit_test(v2_and_new_heaps_may_stand_in_one_dump),
+        cmocka_unit_test(v2_and_new_heaps_may_be_in_one_dump),
         cmocka_unit_test(v2_id_zero_is_a_node_when_it_is_defined),
         cmocka_unit_test(v2_profile_can_be_exported_but_not_changed),
         cmocka_unit_test(callback_in_any_pieces_gives_the_same_as_memory),

@@ -262,7 +262,7 @@ static hd_profile *random_profile(uint64_t *r) {
 }
 
 /* Adds heaps to a trace with other heaps. All heaps must read as before. */
-static void what_is_added_and_what_was_there_are_read_as_they_were(void **state) {
+static void added_and_present_heaps_are_read_unchanged(void **state) {
     (void)state;
     uint64_t r = 31;
     for (int round = 0; round < 500; round++) {
@@ -458,7 +458,7 @@ int main(void) {
         cmocka_unit_test(ids_are_above_all_that_the_trace_has),
         cmocka_unit_test(dumps_that_the_trace_has_are_refused),
         cmocka_unit_test(malformed_traces_are_errors_with_their_place),
-        cmocka_unit_test(what_is_added_and_what_was_there_are_read_as_they_were),
+        cmocka_unit_test(added_and_present_heaps_are_read_unchanged),
         cmocka_unit_test(every_truncation_is_an_error_or_a_trace),
         cmocka_unit_test(a_file_is_copied_as_memory_is),
         cmocka_unit_test(faults_come_back),

@@ -196,7 +196,7 @@ static void dictionaries_that_are_malformed(void **state) {
 }
 
 /* As in the trace viewer. One warning is enough, however many entries are below the frame. */
-static void frames_whose_parent_is_not_defined_keep_their_entries(void **state) {
+static void frames_with_an_undefined_parent_keep_their_entries(void **state) {
     (void)state;
     static const piece cases[] = {
         { "a frame", DICTIONARY("stackFrames", "{@'7':{'name':'f','parent':'99'}#}", ",{'size':'2','bt':'7'}"),
@@ -415,7 +415,7 @@ static void events_passed_over_are_the_same_in_all_inputs(void **state) {
         }
 }
 
-static void sizes_that_pass_64_bits_together_are_told(void **state) {
+static void sums_of_sizes_over_64_bits_are_reported(void **state) {
     (void)state;
     char *text = trace_of(ENTRIES("{'size':'ffffffffffffffff','bt':'0'},{'size':'2','bt':'3'}"), NULL);
     hd_options options = { .lenient = true };
@@ -439,7 +439,7 @@ static void gzip_is_named(void **state) {
     assert_non_null(strstr(err.message, "gzip"));
 }
 
-static void what_is_no_trace_is_an_unknown_format(void **state) {
+static void text_that_is_no_trace_is_an_unknown_format(void **state) {
     (void)state;
     static const char *const texts[] = { "", "x", "5", "'traceEvents'", "\xef\xbb\xbf", "   ", "\xef\xbb", "<html>", "null" };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -540,7 +540,7 @@ static char *outcome(const char *text, size_t size, bool lenient, bool bytewise)
     return told;
 }
 
-static void what_is_written_plainly_is_read_as_tokens_are(void **state) {
+static void plain_entries_are_read_like_tokens(void **state) {
     (void)state;
     uint64_t r = 41, sound = 0;
     for (int round = 0; round < long_or_short(6000, 1500); round++) {
@@ -564,7 +564,7 @@ int main(void) {
         cmocka_unit_test(entries_that_are_malformed),
         cmocka_unit_test(heaps_that_are_malformed),
         cmocka_unit_test(dictionaries_that_are_malformed),
-        cmocka_unit_test(frames_whose_parent_is_not_defined_keep_their_entries),
+        cmocka_unit_test(frames_with_an_undefined_parent_keep_their_entries),
         cmocka_unit_test(definitions_that_nothing_uses_need_not_lead_anywhere),
         cmocka_unit_test(events_that_are_malformed),
         cmocka_unit_test(v2_heaps_that_are_malformed),
@@ -573,10 +573,10 @@ int main(void) {
         cmocka_unit_test(complaints_name_event_pid_and_dump),
         cmocka_unit_test(large_sizes_and_odd_names_stay_as_they_are),
         cmocka_unit_test(events_passed_over_are_the_same_in_all_inputs),
-        cmocka_unit_test(sizes_that_pass_64_bits_together_are_told),
+        cmocka_unit_test(sums_of_sizes_over_64_bits_are_reported),
         cmocka_unit_test(gzip_is_named),
-        cmocka_unit_test(what_is_written_plainly_is_read_as_tokens_are),
-        cmocka_unit_test(what_is_no_trace_is_an_unknown_format),
+        cmocka_unit_test(plain_entries_are_read_like_tokens),
+        cmocka_unit_test(text_that_is_no_trace_is_an_unknown_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,7 +123,7 @@ static void one_function_called_from_two_is_two_frames(void **state) {
     hd_deduplicator_free(d);
 }
 
-static void later_dumps_need_to_tell_only_what_is_new(void **state) {
+static void later_dumps_write_only_new_frames(void **state) {
     (void)state;
     hd_deduplicator *d = deduplicator(HD_AXIS_BACKTRACE);
     id_of(d, "a/b");
@@ -291,7 +291,7 @@ int main(void) {
         cmocka_unit_test(types_are_flat_and_the_first_is_unknown),
         cmocka_unit_test(an_empty_backtrace_has_no_frame),
         cmocka_unit_test(one_function_called_from_two_is_two_frames),
-        cmocka_unit_test(later_dumps_need_to_tell_only_what_is_new),
+        cmocka_unit_test(later_dumps_write_only_new_frames),
         cmocka_unit_test(ids_never_change),
         cmocka_unit_test(writer_numbers_by_its_deduplicators),
         cmocka_unit_test(another_axis_is_invalid),

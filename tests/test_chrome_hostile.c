@@ -386,7 +386,7 @@ static bool progress(void *user, uint64_t done, uint64_t total) {
     return ++seen->calls != seen->stop_at;
 }
 
-static void reading_tells_progress_and_can_be_cancelled(void **state) {
+static void reading_reports_progress_and_can_be_cancelled(void **state) {
     (void)state;
     input t;
     FILE *f = text_begin(&t);
@@ -432,7 +432,7 @@ int main(void) {
         cmocka_unit_test(memory_stays_within_its_limit),
         cmocka_unit_test(records_stay_within_their_limit),
         cmocka_unit_test(nesting_stays_within_its_limit),
-        cmocka_unit_test(reading_tells_progress_and_can_be_cancelled),
+        cmocka_unit_test(reading_reports_progress_and_can_be_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

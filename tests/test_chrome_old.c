@@ -97,7 +97,7 @@ static void sizes_that_add_up_are_a_profile(void **state) {
 }
 
 /* Each of these heaps has a total that differs from the sum of its self sizes. */
-static void sizes_that_do_not_add_up_are_told(void **state) {
+static void sizes_that_do_not_add_up_are_reported(void **state) {
     (void)state;
     static const struct { const char *entries, *told; } cases[] = {
         { "{'size':'9'},{'size':'3','bt':'0'},{'size':'5','bt':'1'}", "a total of 9 bytes, but its self sizes add up to 8" },
@@ -399,7 +399,7 @@ static void long_chains_stay_in_proportion(void **state) {
     free(text);
 }
 
-static void sums_that_pass_64_bits_are_told(void **state) {
+static void sums_over_64_bits_are_reported(void **state) {
     (void)state;
     char *text = trace_of(ENTRIES("{'size':'9'},{'size':'ffffffffffffffff','bt':'1'},{'size':'2','bt':'2'}"), NULL);
     hd_options lenient = { .lenient = true };
@@ -420,11 +420,11 @@ int main(void) {
         cmocka_unit_test(sizes_of_all_types_are_given_or_added_up),
         cmocka_unit_test(counts_are_added_up_where_all_are_known),
         cmocka_unit_test(sizes_that_add_up_are_a_profile),
-        cmocka_unit_test(sizes_that_do_not_add_up_are_told),
+        cmocka_unit_test(sizes_that_do_not_add_up_are_reported),
         cmocka_unit_test(random_heaps_are_their_sums),
         cmocka_unit_test(a_profile_comes_to_all_that_was_given),
         cmocka_unit_test(long_chains_stay_in_proportion),
-        cmocka_unit_test(sums_that_pass_64_bits_are_told),
+        cmocka_unit_test(sums_over_64_bits_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,7 @@ static void malformed_scalars_cost_themselves(void **state) {
     }
 }
 
-static void other_events_have_none(void **state) {
+static void other_events_have_no_scalars(void **state) {
     (void)state;
     assert_scalars("[{'pid':1,'ph':'X','args':{'dumps':{'allocators':{'b':" SIZE("2") "}}}}]", "");
     assert_scalars("[{'pid':1,'args':{'dumps':{'allocators':{'b':" SIZE("2") "}}},'ph':'X'}]", "");
@@ -372,7 +372,7 @@ int main(void) {
         cmocka_unit_test(scalars_are_ordered),
         cmocka_unit_test(events_of_one_dump_are_merged),
         cmocka_unit_test(malformed_scalars_cost_themselves),
-        cmocka_unit_test(other_events_have_none),
+        cmocka_unit_test(other_events_have_no_scalars),
         cmocka_unit_test(levels_of_detail_are_kept),
         cmocka_unit_test(random_scalars_come_back_and_are_written_back),
         cmocka_unit_test(memory_is_in_proportion_to_the_input),

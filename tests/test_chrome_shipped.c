@@ -108,7 +108,7 @@ static void count_is_hexadecimal_optional_and_cumulative(void **state) {
                  "1 0x1 malloc / / 16 31\n1 0x1 malloc /BrMain / 8 30\n1 0x1 malloc /BrMain/Init / 4 -\n");
 }
 
-static void first_entry_without_bt_tells_the_old_format(void **state) {
+static void first_entry_without_bt_marks_the_old_format(void **state) {
     (void)state;
     assert_reads(ENTRIES("{'size':'10'},{'size':'3','bt':'0'}"), "1 0x1 malloc / / 16 -\n1 0x1 malloc /BrMain / 3 -\n");
     /* only the first entry: the malformed rest is skipped */
@@ -344,7 +344,7 @@ int main(void) {
         cmocka_unit_test(a_crashed_writer_leaves_no_closing_bracket),
         cmocka_unit_test(top_level_stack_frames_are_a_trace_wide_source_of_frames),
         cmocka_unit_test(count_is_hexadecimal_optional_and_cumulative),
-        cmocka_unit_test(first_entry_without_bt_tells_the_old_format),
+        cmocka_unit_test(first_entry_without_bt_marks_the_old_format),
         cmocka_unit_test(in_the_old_format_an_entry_without_bt_is_the_total),
         cmocka_unit_test(in_the_old_format_an_entry_with_bt_is_a_self_size),
         cmocka_unit_test(entries_with_unknown_ids_are_skipped_with_a_warning),

@@ -316,7 +316,7 @@ static void categories_are_read_behind_names(void **state) {
                  "1 0x1 malloc self /main/f [libbar.so] / 16 -\n1 0x1 malloc self /main/f [libfoo.so] / 32 -\n");
 }
 
-static void counts_that_are_not_told_stay_so(void **state) {
+static void unknown_counts_stay_unknown(void **state) {
     (void)state;
     hd_profile *p = profile_new(2);
     add_cell(p, "/f", "/T", 5, HD_UNKNOWN);
@@ -355,7 +355,7 @@ static void nothing_is_a_trace_too(void **state) {
 }
 
 /* Heaps with equal labels are refused, or written so that they can be read. */
-static void what_is_written_can_be_read(void **state) {
+static void written_heaps_can_be_read(void **state) {
     (void)state;
     hd_profile *p = document_profile();
     hd_breakdown *b = exported(p, (hd_cutoff){ 0 });
@@ -585,7 +585,7 @@ static void an_allocator_has_one_guid_for_ever(void **state) {
     assert_true(hd__trace_guid(77, "allocator_of_the_engine") == UINT64_C(0x324d1943e2fc14f3));
 }
 
-static void each_dump_tells_of_the_frames_it_is_the_first_to_use(void **state) {
+static void each_dump_defines_the_frames_it_uses_first(void **state) {
     (void)state;
     hd_profile *p = profile_new(2), *q = profile_new(2);
     add_cell(p, "/a/b", "/T", 10, 1);
@@ -1029,15 +1029,15 @@ int main(void) {
         cmocka_unit_test(kinds_come_back),
         cmocka_unit_test(the_object_of_a_frame_is_its_category),
         cmocka_unit_test(categories_are_read_behind_names),
-        cmocka_unit_test(counts_that_are_not_told_stay_so),
+        cmocka_unit_test(unknown_counts_stay_unknown),
         cmocka_unit_test(nothing_is_a_trace_too),
-        cmocka_unit_test(what_is_written_can_be_read),
+        cmocka_unit_test(written_heaps_can_be_read),
         cmocka_unit_test(heaps_that_a_trace_cannot_hold_are_refused),
         cmocka_unit_test(each_failing_write_comes_back_and_is_the_last),
         cmocka_unit_test(each_failing_allocation_comes_back),
         cmocka_unit_test(memory_stays_within_its_limit),
         cmocka_unit_test(memory_is_in_proportion_to_the_output),
-        cmocka_unit_test(each_dump_tells_of_the_frames_it_is_the_first_to_use),
+        cmocka_unit_test(each_dump_defines_the_frames_it_uses_first),
         cmocka_unit_test(maps_of_heaps_v2_are_incremental_and_ids_are_the_traces_own),
         cmocka_unit_test(no_frame_has_the_id_of_another_in_the_other_format),
         cmocka_unit_test(scalars_are_written_as_chromium_writes_them),

@@ -482,7 +482,7 @@ static void streams_to(hd_in in, hd__reads *reads, const hd_error *expected) {
     assert_string_equal(err.message, expected->message);
 }
 
-static void bad_input_is_told(void **state) {
+static void bad_input_is_reported(void **state) {
     (void)state;
     /* flags, name, shallow, capacity, external size; class count 1: flags, name C, "", "", "", no fields;
        references 1, objects 2; object 1: class 1, size 8, no data, 1 reference to 2; object 2: class 1,
@@ -605,7 +605,7 @@ static void many_repairs_are_linear(void **state) {
     free(s.data);
 }
 
-static void sizes_that_overflow_are_told(void **state) {
+static void sizes_that_overflow_are_reported(void **state) {
     (void)state;
     snap s = { 0 };
     hd_dart_header_info h = { .class_count = 0 };
@@ -1089,7 +1089,7 @@ static void objects_of_no_class_have_its_name(void **state) {
 }
 
 /* Another process has other codes: the few equal codes are chance, and mean nothing. */
-static void snapshots_of_two_processes_are_told(void **state) {
+static void snapshots_of_two_processes_are_reported(void **state) {
     (void)state;
     enum { N = 640 };
     for (uint32_t same = 0; same <= N; same += same < 12 ? 3 : N - 12) {
@@ -1227,7 +1227,7 @@ static void count_names(void *user, const hd_error *warning) {
     assert_string_equal(warning->message, "names of single references are left out: only classes can name fields");
 }
 
-static void names_of_single_references_are_left_out_and_told(void **state) {
+static void dropped_names_of_single_references_are_reported(void **state) {
     (void)state;
     for (int named = 0; named < 2; named++) {
         hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true, .first_id = 1 }, NULL);
@@ -1252,7 +1252,7 @@ static void names_of_single_references_are_left_out_and_told(void **state) {
 }
 
 /* A file without weak references reports that, and keeps the same objects alive. */
-static void writers_keep_alive_what_is(void **state) {
+static void writers_keep_live_objects_alive(void **state) {
     (void)state;
     for (int dart = 0; dart < 2; dart++) {
         static const uint64_t references[][3] = { { 2, 3, 4 }, { 3, 5, 3 }, { 6, 0, 0 }, { 7, 0, 0 } };
@@ -1396,10 +1396,10 @@ int main(void) {
         cmocka_unit_test(random_snapshots_are_read_and_kept),
         cmocka_unit_test(large_things_come_in_pieces),
         cmocka_unit_test(records_stream),
-        cmocka_unit_test(bad_input_is_told),
+        cmocka_unit_test(bad_input_is_reported),
         cmocka_unit_test(lenient_reading_repairs),
         cmocka_unit_test(many_repairs_are_linear),
-        cmocka_unit_test(sizes_that_overflow_are_told),
+        cmocka_unit_test(sizes_that_overflow_are_reported),
         cmocka_unit_test(every_prefix_is_survived),
         cmocka_unit_test(every_prefix_ends_in_the_record_that_was_cut),
         cmocka_unit_test(every_byte_flipped_is_survived),
@@ -1410,10 +1410,10 @@ int main(void) {
         cmocka_unit_test(tables_agree_with_brute_force),
         cmocka_unit_test(objects_are_followed_by_identity),
         cmocka_unit_test(objects_of_no_class_have_its_name),
-        cmocka_unit_test(snapshots_of_two_processes_are_told),
+        cmocka_unit_test(snapshots_of_two_processes_are_reported),
         cmocka_unit_test(weak_references_hold_nothing),
-        cmocka_unit_test(writers_keep_alive_what_is),
-        cmocka_unit_test(names_of_single_references_are_left_out_and_told),
+        cmocka_unit_test(writers_keep_live_objects_alive),
+        cmocka_unit_test(dropped_names_of_single_references_are_reported),
         cmocka_unit_test(text_becomes_utf8),
         cmocka_unit_test(other_graphs_become_snapshots),
         cmocka_unit_test(snapshots_can_be_repeated),

@@ -80,7 +80,7 @@ static void heaps_have_the_totals_of_the_run(void **state) {
 }
 
 /* Without debug information, frames have the name of their object file. */
-static void objects_stand_for_lines(void **state) {
+static void object_files_replace_lines(void **state) {
     (void)state;
     hd_dump *dump = a_real_file("dhat-bare.json");
     assert_text(cells(dump, 0), "/main [bare]/table [bare]/grow [bare]/" MALLOC " 600 3\n");
@@ -195,7 +195,7 @@ static void is_wrong(const char *text, hd_status wanted, uint64_t line, const ch
         fail_msg("%s: status %d, line %d: %s", text, status, (int)err.line, err.message);
 }
 
-static void what_is_wrong_is_told_with_its_place(void **state) {
+static void faults_are_reported_with_their_place(void **state) {
     (void)state;
     is_wrong(" ", HD_MALFORMED, 1, "'{' expected, and the input ends");
     is_wrong("[1]", HD_MALFORMED, 1, "'{' expected, found '[1]'");
@@ -256,7 +256,7 @@ static void each_key_has_to_be_there(void **state) {
 }
 
 /* Leniently a malformed point is skipped, with a warning. */
-static void what_is_wrong_is_left_out(void **state) {
+static void malformed_points_are_skipped(void **state) {
     (void)state;
     const char *text = FILE_OF("{\"tb\":1,\"tbk\":1,\"fs\":[9]},{\"tb\":1,\"tbk\":\"x\",\"fs\":[1]},7,{\"tb\":1,\"fs\":[1]},{\"tb\":1,\"tbk\":1,\"fs\":[1,null]},"
                                "{\"tb\":5,\"tbk\":1,\"fs\":[2]}", "\"[root]\",7,\"g\"");
@@ -347,14 +347,14 @@ static void limits_bind(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heaps_have_the_totals_of_the_run),
-        cmocka_unit_test(objects_stand_for_lines),
+        cmocka_unit_test(object_files_replace_lines),
         cmocka_unit_test(other_modes_have_a_total),
         cmocka_unit_test(names_are_as_frames_have_them),
         cmocka_unit_test(points_are_stacks),
         cmocka_unit_test(json_is_read_however_it_is_written),
-        cmocka_unit_test(what_is_wrong_is_told_with_its_place),
+        cmocka_unit_test(faults_are_reported_with_their_place),
         cmocka_unit_test(each_key_has_to_be_there),
-        cmocka_unit_test(what_is_wrong_is_left_out),
+        cmocka_unit_test(malformed_points_are_skipped),
         cmocka_unit_test(other_texts_are_not_taken),
         cmocka_unit_test(nothing_is_made_of_other_texts),
         cmocka_unit_test(damage_is_survived),

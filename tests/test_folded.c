@@ -201,7 +201,7 @@ static void blank_frames_are_unknown(void **state) {
     reads("; 5\nf 1\n", "/ 5 -\n/f 1 -\n");
 }
 
-static void what_is_wrong_is_said(void **state) {
+static void faults_are_reported(void **state) {
     (void)state;
 #define LINE(n, c, e) "line " #n ", column " #c ": " e " expected"
     fails_at("f 1\nmain\n", HD_MALFORMED, 2, 1, 4, LINE(2, 1, "a call stack, a space and a number of bytes") ", found 'main'");
@@ -243,7 +243,7 @@ static void lenient_reading_leaves_lines_out(void **state) {
     hd_dump_free(dump);
 }
 
-static void it_is_told_from_other_texts(void **state) {
+static void other_texts_are_not_taken(void **state) {
     (void)state;
     static const struct { const char *text; int certainty; } texts[] = {
         { "main;f 1\n", 2 }, { "main;f 1", 2 }, { "a;b 3 7\n", 2 }, { "a;b 1.5\n", 2 }, { "\xef\xbb\xbf" "a;b 1\n", 2 }, { "a 1\r\nb 2\r\n", 2 },
@@ -279,7 +279,7 @@ static void it_is_told_from_other_texts(void **state) {
     hd_dump_free(read_with("[unknown];f 1\n", 14, NULL)); /* not a trace */
 }
 
-static void what_is_written_is_in_order(void **state) {
+static void written_stacks_are_in_order(void **state) {
     (void)state;
     rewrites("b 1\nmain;f 2\nmain 3\nmain;a;x 4\nb 1", "b 2\nmain 3\nmain;a;x 4\nmain;f 2\n");
     rewrites("[unknown] 5\nf 1\n", "[unknown] 5\nf 1\n");
@@ -351,7 +351,7 @@ static void the_rest_of_a_breakdown_is_the_frames_own(void **state) {
     hd_profile_free(p);
 }
 
-static void heaps_stand_below_their_labels(void **state) {
+static void heaps_are_below_their_labels(void **state) {
     (void)state;
     hd_profile *p = profile_new(1), *q = profile_new(1);
     add_cell(p, "/main/f", NULL, 1, 1);
@@ -373,7 +373,7 @@ static void heaps_stand_below_their_labels(void **state) {
     hd_profile_free(q);
 }
 
-static void what_is_written_is_read_as_the_same_tree(void **state) {
+static void written_stacks_read_as_the_same_tree(void **state) {
     (void)state;
     uint64_t r = 7;
     for (int round = 0; round < 200; round++) {
@@ -602,16 +602,16 @@ int main(void) {
         cmocka_unit_test(equal_stacks_add_up),
         cmocka_unit_test(the_heap_is_live_and_has_one_axis),
         cmocka_unit_test(blank_frames_are_unknown),
-        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(faults_are_reported),
         cmocka_unit_test(lenient_reading_leaves_lines_out),
-        cmocka_unit_test(it_is_told_from_other_texts),
-        cmocka_unit_test(what_is_written_is_in_order),
+        cmocka_unit_test(other_texts_are_not_taken),
+        cmocka_unit_test(written_stacks_are_in_order),
         cmocka_unit_test(a_real_file_is_written_as_it_was),
         cmocka_unit_test(types_and_blocks_are_left_out),
         cmocka_unit_test(names_are_made_fit),
         cmocka_unit_test(the_rest_of_a_breakdown_is_the_frames_own),
-        cmocka_unit_test(heaps_stand_below_their_labels),
-        cmocka_unit_test(what_is_written_is_read_as_the_same_tree),
+        cmocka_unit_test(heaps_are_below_their_labels),
+        cmocka_unit_test(written_stacks_read_as_the_same_tree),
         cmocka_unit_test(every_cut_and_every_flip_is_read_or_refused),
         cmocka_unit_test(lines_may_be_longer_than_a_buffer),
         cmocka_unit_test(every_failing_allocation_is_said),

@@ -181,7 +181,7 @@ static void a_strangers_format_is_read_and_written(void **state) {
     }
 }
 
-static void without_its_row_it_is_unknown_and_messages_name_what_is_known(void **state) {
+static void without_its_row_it_is_unknown_and_messages_name_known_formats(void **state) {
     (void)state;
     hd_options options = with_tallies();
     hd_dump *d = NULL;
@@ -214,7 +214,7 @@ static bool hear_progress(void *user, uint64_t done, uint64_t total) {
     return ++h->calls != h->stop_at;
 }
 
-static void what_is_malformed_is_an_error_or_warnings(void **state) {
+static void malformed_input_is_an_error_or_warnings(void **state) {
     (void)state;
     static const char bad[] = "tally\n120 main;f\n=5000 rss\nwhat\n30 main\n@24\n8 main;f\n@16\n@16 and no end";
     hd_options options = with_tallies();
@@ -239,7 +239,7 @@ static void what_is_malformed_is_an_error_or_warnings(void **state) {
     hd_dump_free(d);
 }
 
-static void progress_is_told_and_can_cancel(void **state) {
+static void progress_is_reported_and_can_cancel(void **state) {
     (void)state;
     size_t size = 6, lines = 400000;
     char *many = (char *)malloc(size + 8 * lines);
@@ -383,7 +383,7 @@ static void rows_that_need_more_of_an_input_see_more(void **state) {
 }
 
 /* Reading fails after the bytes that show the format: the reader reports the failure, with offset and line. */
-static void what_fails_behind_the_first_bytes_is_told_by_the_reader(void **state) {
+static void failures_after_the_first_bytes_are_reported_by_the_reader(void **state) {
     (void)state;
     static char spaces[5000];
     memset(spaces, ' ', sizeof spaces);
@@ -491,7 +491,7 @@ static void other_json_is_no_trace(void **state) {
 }
 
 /* If the first bytes are certain, detection reads no more. A pipe may deliver the rest only later. */
-static void what_is_certain_waits_for_no_more(void **state) {
+static void certain_detection_reads_no_more(void **state) {
     (void)state;
     static char bytes[HD_DETECT_BYTES] = "tally\n";
     hd_options options = with_tallies();
@@ -505,7 +505,7 @@ static void what_is_certain_waits_for_no_more(void **state) {
     hd_dump_free(d);
 }
 
-static void an_input_is_read_as_it_is_told_to_be(void **state) {
+static void an_input_is_read_as_the_selected_format(void **state) {
     (void)state;
     static const hd_format own[] = { { .name = "quiet", .read = read_nothing },
                                      { .name = "writer", .title = "what is written", .write_heaps = write_heaps_as_tally },
@@ -595,19 +595,19 @@ static void the_librarys_rows_are_named_once_and_write_what_they_read(void **sta
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_strangers_format_is_read_and_written),
-        cmocka_unit_test(without_its_row_it_is_unknown_and_messages_name_what_is_known),
-        cmocka_unit_test(what_is_malformed_is_an_error_or_warnings),
-        cmocka_unit_test(progress_is_told_and_can_cancel),
+        cmocka_unit_test(without_its_row_it_is_unknown_and_messages_name_known_formats),
+        cmocka_unit_test(malformed_input_is_an_error_or_warnings),
+        cmocka_unit_test(progress_is_reported_and_can_cancel),
         cmocka_unit_test(each_failing_allocation_and_read_comes_back),
         cmocka_unit_test(its_memory_counts_as_the_dumps),
         cmocka_unit_test(the_surest_row_reads_and_of_equals_the_callers_first),
         cmocka_unit_test(rows_that_need_more_of_an_input_see_more),
-        cmocka_unit_test(what_fails_behind_the_first_bytes_is_told_by_the_reader),
+        cmocka_unit_test(failures_after_the_first_bytes_are_reported_by_the_reader),
         cmocka_unit_test(a_longer_look_can_take_back),
         cmocka_unit_test(utf_16_is_named),
         cmocka_unit_test(other_json_is_no_trace),
-        cmocka_unit_test(what_is_certain_waits_for_no_more),
-        cmocka_unit_test(an_input_is_read_as_it_is_told_to_be),
+        cmocka_unit_test(certain_detection_reads_no_more),
+        cmocka_unit_test(an_input_is_read_as_the_selected_format),
         cmocka_unit_test(any_input_may_be_read_as_any_format),
         cmocka_unit_test(the_librarys_rows_are_named_once_and_write_what_they_read),
     };

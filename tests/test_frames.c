@@ -205,7 +205,7 @@ static void is_chain(const char *const *names, size_t count, int columns, bool f
 #define CALLS_ " \xe2\x80\xba "
 #define MORE_ "\xe2\x80\xa6"
 
-static void chains_fold_to_what_fits(void **state) {
+static void chains_fold_to_the_width(void **state) {
     (void)state;
     static const char *const calls[] = { "main (app.c:1)", "run (app.c:20)", "step", "step", "step", "parse (p.c:7)", "grow (p.c:9)" };
     is_chain(calls, 1, 40, false, "main (app.c:1)");
@@ -250,7 +250,7 @@ int main(void) {
         cmocka_unit_test(frames_are_hidden_by_name_and_object), cmocka_unit_test(the_library_is_no_namespace_of_a_program),
         cmocka_unit_test(positions_decide_where_no_object_does),
         cmocka_unit_test(names_lose_place_parameters_templates_beginning),
-        cmocka_unit_test(chains_fold_to_what_fits),
+        cmocka_unit_test(chains_fold_to_the_width),
         cmocka_unit_test(no_name_is_too_odd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,7 +236,7 @@ static void numbered_graphs_know_ids_too(void **state) {
 }
 
 /* The random graph again, with objects and references written into columns, in pieces. */
-static void columns_make_what_calls_make(void **state) {
+static void columns_and_calls_make_the_same_graph(void **state) {
     (void)state;
     uint64_t random = 77;
     for (int round = 0; round < 500; round++) {
@@ -878,7 +878,7 @@ static void a_chain_a_million_deep(void **state) {
 
 /* Each value is the key of the next ephemeron. One object refers to all ephemerons, the last first. A walk that looks
    at all of them again after each newly live key would take minutes. */
-static void a_chain_of_ephemerons_takes_no_square_of_time(void **state) {
+static void a_chain_of_ephemerons_takes_no_quadratic_time(void **state) {
     (void)state;
     enum { N = 100000 };
     for (int backward = 0; backward < 2; backward++) {
@@ -922,7 +922,7 @@ static void a_chain_of_ephemerons_takes_no_square_of_time(void **state) {
 
 /* A chain, and leaves that both of its ends refer to: it is far from each leaf up to its dominator. Quadratic time
    would be minutes. */
-static void long_ways_up_take_no_square_of_time(void **state) {
+static void long_paths_up_take_no_quadratic_time(void **state) {
     (void)state;
     enum { N = 200000 };
     hd_graph_desc desc = { .dense = true };
@@ -950,7 +950,7 @@ static void long_ways_up_take_no_square_of_time(void **state) {
 }
 
 /* As many roots as objects, each with its own path: a walk for each path would take hours. */
-static void many_ways_take_a_walk_for_each_length(void **state) {
+static void many_paths_take_a_walk_for_each_length(void **state) {
     (void)state;
     enum { N = 200000 };
     hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
@@ -981,7 +981,7 @@ static void many_ways_take_a_walk_for_each_length(void **state) {
 }
 
 /* Finds paths of 64 lengths, and reports that there may be more. */
-static void ways_of_too_many_lengths_are_left_out(void **state) {
+static void paths_of_too_many_lengths_are_left_out(void **state) {
     (void)state;
     for (uint32_t lengths = 64; lengths < 66; lengths++) {
         hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
@@ -1010,7 +1010,7 @@ static void ways_of_too_many_lengths_are_left_out(void **state) {
 
 /* Paths from the first group come before shorter paths from the second. Objects reachable from other starts are not
    starts. */
-static void ways_start_from_groups_of_objects(void **state) {
+static void paths_start_from_groups_of_objects(void **state) {
     (void)state;
     static const uint64_t leads_to[] = { HD_NONE, 0, 3, 0, 5, 6, 0, 3, 0 };
     static const uint32_t objects[] = { 2, 4, 7, 1, 8 }, counts[] = { 3, 2 }, without[] = { 5 }, wrong[] = { 99 };
@@ -1466,7 +1466,7 @@ static hd_status answer(unsigned which, const hd_graph *g, const hd_dominators *
 }
 
 /* A limit gives HD_LIMIT at whichever allocation it is reached, and no analysis exceeds it. */
-static void every_answer_keeps_to_its_limit_and_names_it(void **state) {
+static void every_analysis_keeps_to_its_limit_and_names_it(void **state) {
     hd_status status = HD_OK;
     hd_dominators *d = NULL;
     hd_options none = { .lenient = false };
@@ -1495,7 +1495,7 @@ static void every_answer_keeps_to_its_limit_and_names_it(void **state) {
 }
 
 /* The paths found so far count, together with the memory of the search. */
-static void many_ways_keep_to_the_limit(void **state) {
+static void many_paths_keep_to_the_limit(void **state) {
     hd_graph *g = hd_graph_create(NULL, NULL);
     hd_status status = HD_LIMIT;
     (void)state;
@@ -1544,7 +1544,7 @@ int main(void) {
         cmocka_unit_test(ids_twice_are_an_error),
         cmocka_unit_test(dense_graphs_store_no_ids),
         cmocka_unit_test(numbered_graphs_know_ids_too),
-        cmocka_unit_test(columns_make_what_calls_make),
+        cmocka_unit_test(columns_and_calls_make_the_same_graph),
         cmocka_unit_test(columns_are_checked),
         cmocka_unit_test(references_have_names_of_their_own),
         cmocka_unit_test(ids_are_found),
@@ -1553,11 +1553,11 @@ int main(void) {
         cmocka_unit_test(random_graphs_agree_with_brute_force),
         cmocka_unit_test(hand_made_graphs_agree_with_brute_force),
         cmocka_unit_test(a_chain_a_million_deep),
-        cmocka_unit_test(a_chain_of_ephemerons_takes_no_square_of_time),
-        cmocka_unit_test(long_ways_up_take_no_square_of_time),
-        cmocka_unit_test(many_ways_take_a_walk_for_each_length),
-        cmocka_unit_test(ways_of_too_many_lengths_are_left_out),
-        cmocka_unit_test(ways_start_from_groups_of_objects),
+        cmocka_unit_test(a_chain_of_ephemerons_takes_no_quadratic_time),
+        cmocka_unit_test(long_paths_up_take_no_quadratic_time),
+        cmocka_unit_test(many_paths_take_a_walk_for_each_length),
+        cmocka_unit_test(paths_of_too_many_lengths_are_left_out),
+        cmocka_unit_test(paths_start_from_groups_of_objects),
         cmocka_unit_test(an_object_with_a_million_references),
         cmocka_unit_test(large_graphs_agree_with_themselves),
         cmocka_unit_test(all_classes_at_once_are_as_one_by_one),
@@ -1569,8 +1569,8 @@ int main(void) {
         cmocka_unit_test(the_tree_prints),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(every_answer_keeps_to_its_limit_and_names_it),
-        cmocka_unit_test(many_ways_keep_to_the_limit),
+        cmocka_unit_test(every_analysis_keeps_to_its_limit_and_names_it),
+        cmocka_unit_test(many_paths_keep_to_the_limit),
         cmocka_unit_test(long_calls_can_be_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -274,7 +274,7 @@ static void malformed_lines_are_left_out(void **state) {
     }
 }
 
-static void other_profiles_are_told(void **state) {
+static void other_profiles_are_named(void **state) {
     (void)state;
     static const struct { const char *text, *message; hd_status status; } others[] = {
         { "heap profile: 1: 8 [1: 8] @ other\n", "'@ heapprofile', '@ heap_v2/R', '@ heap/R' or '@ growth' expected, found 'other'", HD_UNSUPPORTED },
@@ -409,7 +409,7 @@ static void count_warning(void *user, const hd_error *warning) {
 }
 
 /* gperftools stops at 1 MiB: a warning reports that, and it is no damage. */
-static void a_full_file_is_told(void **state) {
+static void a_full_file_is_reported(void **state) {
     (void)state;
     size_t size = 0;
     int told = 0;
@@ -529,12 +529,12 @@ int main(void) {
         cmocka_unit_test(long_paths_are_cut),
         cmocka_unit_test(all_forms_are_read),
         cmocka_unit_test(malformed_lines_are_left_out),
-        cmocka_unit_test(other_profiles_are_told),
+        cmocka_unit_test(other_profiles_are_named),
         cmocka_unit_test(commands_before_the_header_are_shown),
         cmocka_unit_test(symbols_name_addresses),
         cmocka_unit_test(symbols_are_bounded),
         cmocka_unit_test(brief_maps_are_read),
-        cmocka_unit_test(a_full_file_is_told),
+        cmocka_unit_test(a_full_file_is_reported),
         cmocka_unit_test(frames_in_common_are_the_same),
         cmocka_unit_test(damage_is_withstood),
         cmocka_unit_test(limits_bind),

@@ -214,7 +214,7 @@ static void numbers_do_not_shift(void **state) {
 
 #define EVENTS "i 1010 1 2 3 7\nt 1 0\na 64 1\n+ 0\n+ 0\n- 0\n"
 
-static void other_files_are_told(void **state) {
+static void other_files_are_named(void **state) {
     (void)state;
     static const struct { const char *text, *message; } others[] = {
         { "v 10400 4\nX a\n", "\"v\", the version of heaptrack and that of the format, 1 to 3, expected, found '4'" },
@@ -330,7 +330,7 @@ int main(void) {
         cmocka_unit_test(random_events_are_counted),
         cmocka_unit_test(malformed_lines_are_left_out),
         cmocka_unit_test(numbers_do_not_shift),
-        cmocka_unit_test(other_files_are_told),
+        cmocka_unit_test(other_files_are_named),
         cmocka_unit_test(older_versions_are_read),
         cmocka_unit_test(damage_is_withstood),
         cmocka_unit_test(limits_bind),

@@ -112,7 +112,7 @@ static void a_file_cut_off_while_it_is_read_is_an_input_error(void **state) {
         }
 }
 
-static void what_is_appended_while_a_file_is_read_is_not_part_of_it(void **state) {
+static void bytes_appended_during_reading_are_ignored(void **state) {
     (void)state;
     for (size_t k = 0; k < 4; k++) {
         size_t size;
@@ -131,7 +131,7 @@ static void what_is_appended_while_a_file_is_read_is_not_part_of_it(void **state
 }
 
 /* The file is read completely before the first progress call. */
-static void indexed_profiles_do_not_mind_what_becomes_of_the_file(void **state) {
+static void indexed_profiles_do_not_depend_on_later_changes(void **state) {
     (void)state;
     static const char *const names[] = { "memprof-19-v3.profdata", "memprof-16.profdata" };
     for (size_t k = 0; k < 2; k++) {
@@ -359,8 +359,8 @@ static void the_limit_that_was_reached_is_named(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_cut_off_while_it_is_read_is_an_input_error),
-        cmocka_unit_test(what_is_appended_while_a_file_is_read_is_not_part_of_it),
-        cmocka_unit_test(indexed_profiles_do_not_mind_what_becomes_of_the_file),
+        cmocka_unit_test(bytes_appended_during_reading_are_ignored),
+        cmocka_unit_test(indexed_profiles_do_not_depend_on_later_changes),
         cmocka_unit_test(raw_profiles_end_to_end_are_read_one_by_one),
         cmocka_unit_test(callbacks_of_a_known_size_give_just_that),
         cmocka_unit_test(files_can_be_mapped),

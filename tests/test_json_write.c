@@ -55,7 +55,7 @@ static void commas_come_by_themselves(void **state) {
     assert_written("{k[vvek{ekve", "{\"k\":[1,1],\"k\":{},\"k\":1}");
 }
 
-static void newlines_stand_before_what_follows(void **state) {
+static void newlines_come_before_the_next_value(void **state) {
     (void)state;
     assert_written("nv", "\n1");
     assert_written("vn", "1\n");
@@ -260,7 +260,7 @@ static void a_failing_output_sticks(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test(name)
     const struct CMUnitTest tests[] = {
-        T(commas_come_by_themselves), T(newlines_stand_before_what_follows), T(values_are_exact),
+        T(commas_come_by_themselves), T(newlines_come_before_the_next_value), T(values_are_exact),
         T(strings_are_escaped), T(every_code_point_is_written), T(any_bytes_make_valid_utf8),
         T(only_nested_calls_are_valid), T(nesting_has_a_limit), T(a_failing_output_sticks),
     };

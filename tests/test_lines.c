@@ -84,7 +84,7 @@ static void split_in_pieces(const char *text, size_t size) {
     }
 }
 
-static void lines_are_what_lf_and_crlf_end(void **state) {
+static void lines_end_with_lf_or_crlf(void **state) {
     static const char *const texts[] = { "a", "a\n", "a\nb", "\n", "\n\n", "a\r\nb\r\n", "\r", "\r\n", "a\r", "\r\r\n",
                                          "\xef\xbb\xbf" "a\nb", "\xef\xbb\xbf", "\xef\xbb\xbf\n", "a\n\xef\xbb\xbf\n",
                                          "\xef\xbb" };
@@ -271,7 +271,7 @@ static void no_lines_are_no_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_what_lf_and_crlf_end), cmocka_unit_test(any_bytes_are_split),
+        cmocka_unit_test(lines_end_with_lf_or_crlf), cmocka_unit_test(any_bytes_are_split),
         cmocka_unit_test(long_lines_are_whole), cmocka_unit_test(a_parser_asks_a_line),
         cmocka_unit_test(a_line_goes_on_beyond_breaks), cmocka_unit_test(an_error_says_where),
         cmocka_unit_test(failures_say_the_line), cmocka_unit_test(no_lines_are_no_text)

@@ -228,7 +228,7 @@ static void changed(uint32_t version, size_t at, unsigned width, uint64_t value,
 }
 
 /* In the sample of version 4 segments are at 56, blocks at 184 + 8, stacks at 688 + 8; it has 776 bytes. */
-static void bad_input_is_told(void **state) {
+static void bad_input_is_reported(void **state) {
     (void)state;
     is_bad("", 0, HD_UNKNOWN_FORMAT, 0, "magic");
     is_bad("\x81rforpm", 7, HD_UNKNOWN_FORMAT, 0, "magic");
@@ -341,7 +341,7 @@ static void lenient_reading_keeps_the_rest(void **state) {
 }
 
 /* Two profiles, one with histograms: every prefix of the file. */
-static void truncated_files_are_told(void **state) {
+static void truncated_files_are_reported(void **state) {
     (void)state;
     for (uint32_t version = 1; version < 6; version++) {
         mp_model m;
@@ -582,10 +582,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_version_has_its_fields),
         cmocka_unit_test(random_profiles_are_kept),
-        cmocka_unit_test(bad_input_is_told),
+        cmocka_unit_test(bad_input_is_reported),
         cmocka_unit_test(segments_may_touch_and_stacks_may_repeat),
         cmocka_unit_test(lenient_reading_keeps_the_rest),
-        cmocka_unit_test(truncated_files_are_told),
+        cmocka_unit_test(truncated_files_are_reported),
         cmocka_unit_test(flipped_bits_are_survived),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(memory_follows_the_bytes),

@@ -206,7 +206,7 @@ static void blocks_of_a_context_are_summed_up_or_kept(void **state) {
     }
 }
 
-static void fields_are_those_of_all_or_those_of_any(void **state) {
+static void fields_are_common_ones_or_all(void **state) {
     uint64_t value[HD_MEMPROF_FIELDS];
     (void)state;
     for (uint32_t f = 0; f < HD_MEMPROF_FIELDS; f++) value[f] = 100 + f;
@@ -257,7 +257,7 @@ static void call_sites_and_their_callees_unite(void **state) {
     hd_memprof_index_free(x);
 }
 
-static void accesses_add_up_and_cold_is_what_nobody_sampled(void **state) {
+static void accesses_add_up_and_sampled_names_are_not_cold(void **state) {
     const hd_memprof_access_place here = { hd_cstr("a.c"), 3 }, there = { hd_cstr("b.c"), 1 }, both[] = { there, here };
     hd_memprof_access a = { .symbol = hd_cstr("table"), .count = 5, .place_count = 1 };
     hd_memprof_access literal = { .is_literal = true, .literal = 77, .count = 1 };
@@ -308,7 +308,7 @@ static const char *const inputs[] = { "memprof-16.profdata",   "memprof-19-v0.pr
                                       "memprof-19-v2.profdata", "memprof-19-v3.profdata", "memprof-22-v2.profdata",
                                       "memprof-22-v4.profdata", "accesses" };
 
-static void an_index_alone_keeps_its_sums_in_every_layout(void **state) {
+static void a_single_index_keeps_its_sums_in_every_layout(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(inputs); i++) {
         hd_memprof_index *from = read_name(inputs[i]), *x, *rfc, *again;
@@ -434,7 +434,7 @@ static void an_index_that_repeats_itself_is_added_as_its_blocks_are(void **state
     }
 }
 
-static void neither_order_nor_grouping_can_be_told_from_the_sum(void **state) {
+static void order_and_grouping_do_not_change_the_sum(void **state) {
     hd_memprof_index *x[COUNT(inputs)], *first;
     hd_buffer expected[HD_MEMPROF_RFC + 1];
     uint64_t random = 4, sum = 0;
@@ -531,7 +531,7 @@ static void blocks_that_differ_are_no_copies(void **state) {
 
 /* LLVM writes a block also in the record of the function that allocates. A person may write it only in the other
    records. */
-static void blocks_of_callers_alone_are_not_lost(void **state) {
+static void blocks_only_of_callers_are_not_lost(void **state) {
     const hd_memprof_location again = { .function = 1, .line_offset = 4, .column = 1, .inlined = true };
     const hd_memprof_location stack[] = { in_f, again, in_main }, other[] = { in_f, in_g };
     (void)state;
@@ -689,7 +689,7 @@ static void memory_follows_distinct_contexts(void **state) {
     hd_memprof_index_free(x);
 }
 
-static void every_failing_allocation_is_told_and_leaks_nothing(void **state) {
+static void every_failing_allocation_is_reported_and_leaks_nothing(void **state) {
     hd_memprof_index *first = read_name("accesses"), *second = read_name("memprof-19-v0.profdata");
     hd_buffer bytes = written(second, HD_MEMPROF_RFC);
     hd_memprof_index *rfc = read_bytes(bytes.data, bytes.size);
@@ -795,7 +795,7 @@ static void take_message(void *user, const hd_error *warning) {
     SUM_OVERFLOWS(place, "TotalAccessCount") SUM_OVERFLOWS(place, "TotalSize") SUM_OVERFLOWS(place, "TotalLifetime")
 
 /* Each field overflows in turn. Leniently the sum stays at the largest number; strictly that is an error. */
-static void a_sum_of_more_than_64_bits_is_told(void **state) {
+static void a_sum_over_64_bits_is_reported(void **state) {
     char told[2000] = "";
     const hd_memprof_location at = { .function = 0x5, .line_offset = 7, .column = 9 }, named = { .function = 6, .name = hd_cstr("g") };
     const uint32_t fields = HD_MEMPROF_HOT_COLD | HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_ACCESS_COUNT);
@@ -843,24 +843,24 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_of_a_context_are_summed_up_or_kept),
         cmocka_unit_test(values_that_contexts_share_are_added_to_one_by_one),
-        cmocka_unit_test(fields_are_those_of_all_or_those_of_any),
+        cmocka_unit_test(fields_are_common_ones_or_all),
         cmocka_unit_test(call_sites_and_their_callees_unite),
-        cmocka_unit_test(accesses_add_up_and_cold_is_what_nobody_sampled),
+        cmocka_unit_test(accesses_add_up_and_sampled_names_are_not_cold),
         cmocka_unit_test(misuse_is_refused_and_adds_nothing),
-        cmocka_unit_test(an_index_alone_keeps_its_sums_in_every_layout),
-        cmocka_unit_test(neither_order_nor_grouping_can_be_told_from_the_sum),
+        cmocka_unit_test(a_single_index_keeps_its_sums_in_every_layout),
+        cmocka_unit_test(order_and_grouping_do_not_change_the_sum),
         cmocka_unit_test(an_index_that_repeats_itself_is_added_as_its_blocks_are),
         cmocka_unit_test(only_these_fields_depend_on_the_order),
-        cmocka_unit_test(a_sum_of_more_than_64_bits_is_told),
+        cmocka_unit_test(a_sum_over_64_bits_is_reported),
         cmocka_unit_test(a_block_that_llvm_repeats_counts_once),
         cmocka_unit_test(blocks_that_differ_are_no_copies),
         cmocka_unit_test(blocks_without_fields_are_kept),
-        cmocka_unit_test(blocks_of_callers_alone_are_not_lost),
+        cmocka_unit_test(blocks_only_of_callers_are_not_lost),
         cmocka_unit_test(names_that_differ_do_not_depend_on_the_order),
         cmocka_unit_test(a_name_with_a_file_is_better_than_one_without),
         cmocka_unit_test(many_callees_and_places_are_united),
         cmocka_unit_test(memory_follows_distinct_contexts),
-        cmocka_unit_test(every_failing_allocation_is_told_and_leaks_nothing),
+        cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
         cmocka_unit_test(limits_are_kept),
     };
     return cmocka_run_group_tests_name("memprof builder", tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void writes(const hd_memprof_index *x, const void *data, size_t size) {
 }
 
 /* Hashes have the values of their documents. */
-static void hashes_are_those_of_their_documents(void **state) {
+static void hashes_equal_their_documents(void **state) {
     (void)state;
     assert_int_equal(hd_memprof_guid(hd_cstr("")), UINT64_C(0x04b2008fd98c1dd4));
     assert_int_equal(hd_memprof_guid(hd_cstr("abc")), UINT64_C(0xb04fd23c98500190));
@@ -94,7 +94,7 @@ static void hashes_are_those_of_their_documents(void **state) {
 }
 
 /* Inputs that are hashed in parallel, in each way that the processor can, have the same hash as one by one. */
-static void short_inputs_are_hashed_together_as_alone(void **state) {
+static void short_inputs_are_hashed_together_as_one_by_one(void **state) {
     void (*const ways[])(hd__blake3_lanes *) = { hd__blake3_finish_plain,
 #if defined(HD__BLAKE3_VECTORS)
                                                  hd__blake3_finish_vectors,
@@ -155,7 +155,7 @@ static void llvms_files_are_read_and_written_back(void **state) {
 }
 
 /* All files of the sample agree: the program makes 7 objects of 32 bytes, in `make`. */
-static void the_sample_says_what_llvm_profdata_says(void **state) {
+static void the_sample_equals_the_output_of_llvm_profdata(void **state) {
     (void)state;
     for (size_t i = 0; i < LLVM_FILES; i++) {
         hd_memprof_index *x = read_name(llvm_files[i]);
@@ -644,7 +644,7 @@ static void random_indexes_are_kept_in_every_version(void **state) {
 }
 
 /* A file with counters gains a section and keeps the rest. An existing section is replaced. */
-static void what_is_beside_the_section_is_kept(void **state) {
+static void other_sections_are_kept(void **state) {
     (void)state;
     file counters = load("counters-19.profdata");
     hd_memprof_index *x = read_name("memprof-19-v3.profdata"), *y = NULL;
@@ -761,7 +761,7 @@ static void bad(const char *name, size_t at, uint64_t value, hd_status status, c
 
 enum { SECTION = 544 };          /* offset of the section in the samples of clang 19 */
 
-static void bad_input_is_told(void **state) {
+static void bad_input_is_reported(void **state) {
     (void)state;
     const char *v0 = llvm_files[0], *v2 = llvm_files[2], *v3 = llvm_files[3];
     file f = load(v3);
@@ -1086,7 +1086,7 @@ static void deep_recursion_is_read_back(void **state) {
 }
 
 /* Refuses an index that would expand without bound in another layout. */
-static void what_would_be_repeated_beyond_measure_is_refused(void **state) {
+static void unbounded_repetition_is_refused(void **state) {
     (void)state;
     hd_buffer out = { 0 };
     hd_error err;
@@ -1175,11 +1175,11 @@ static void lines_and_columns_match_as_the_compiler_compares_them(void **state) 
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hashes_are_those_of_their_documents),
-        cmocka_unit_test(short_inputs_are_hashed_together_as_alone),
+        cmocka_unit_test(hashes_equal_their_documents),
+        cmocka_unit_test(short_inputs_are_hashed_together_as_one_by_one),
         cmocka_unit_test(names_lose_the_suffixes_of_the_compiler),
         cmocka_unit_test(llvms_files_are_read_and_written_back),
-        cmocka_unit_test(the_sample_says_what_llvm_profdata_says),
+        cmocka_unit_test(the_sample_equals_the_output_of_llvm_profdata),
         cmocka_unit_test(versions_become_each_other),
         cmocka_unit_test(ids_do_not_order_version_3),
         cmocka_unit_test(a_raw_profile_becomes_llvms_bytes),
@@ -1191,16 +1191,16 @@ int main(void) {
         cmocka_unit_test(blocks_of_inlined_recursion_count_once),
         cmocka_unit_test(addresses_of_counters_are_not_kept),
         cmocka_unit_test(random_indexes_are_kept_in_every_version),
-        cmocka_unit_test(what_is_beside_the_section_is_kept),
+        cmocka_unit_test(other_sections_are_kept),
         cmocka_unit_test(an_indexed_file_is_a_heap),
         cmocka_unit_test(functions_are_named_by_the_caller),
-        cmocka_unit_test(bad_input_is_told),
+        cmocka_unit_test(bad_input_is_reported),
         cmocka_unit_test(truncated_and_flipped_files_are_survived),
         cmocka_unit_test(memory_follows_the_bytes),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(columns_that_do_not_fit_are_refused),
         cmocka_unit_test(deep_recursion_is_read_back),
-        cmocka_unit_test(what_would_be_repeated_beyond_measure_is_refused),
+        cmocka_unit_test(unbounded_repetition_is_refused),
         cmocka_unit_test(values_of_other_fields_may_be_large),
         cmocka_unit_test(an_empty_profile_has_an_empty_index),
     };

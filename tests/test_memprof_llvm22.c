@@ -79,7 +79,7 @@ static void files_of_llvm_22_are_read_and_written_back(void **state) {
     }
 }
 
-static void files_of_llvm_22_say_what_llvm_profdata_says(void **state) {
+static void files_of_llvm_22_equal_the_output_of_llvm_profdata(void **state) {
     (void)state;
     for (size_t i = 0; i < FILES; i++) {
         hd_memprof_index *x = read_name(files[i]);
@@ -170,7 +170,7 @@ static void versions_of_llvm_22_become_each_other(void **state) {
     hd_memprof_index_free(two);
 }
 
-static void what_is_put_beside_counters_of_llvm_22_has_its_bytes(void **state) {
+static void a_section_added_to_counters_of_llvm_22_has_its_bytes(void **state) {
     (void)state;
     for (size_t i = 0; i < FILES; i++) {
         hd_memprof_index *x = read_name(files[i]);
@@ -212,7 +212,7 @@ static void refused(const uint8_t *data, size_t size, const char *why) {
     if (!strstr(err.message, why)) fail_msg("'%s' expected in: %s", why, err.message);
 }
 
-static void what_llvm_22_has_beyond_that_is_refused_by_name(void **state) {
+static void later_versions_are_refused_by_name(void **state) {
     (void)state;
     file f = load_file(files[1]);
     uint64_t section = 0;
@@ -477,7 +477,7 @@ static size_t deflates_badly(void *user, void *to, size_t capacity, const void *
     return d->beyond ? capacity + 1 : d->says ? d->says : d->wrong ? n : 0;
 }
 
-static void hooks_that_do_not_deflate_are_told(void **state) {
+static void hooks_that_do_not_deflate_are_reported(void **state) {
     (void)state;
     static const deflating bad[] = { { 1, 0, false }, { 7, 0, false }, { SIZE_MAX, 0, false }, { 0, 0, true }, { 20, 0, false },
                                      { 0, 1, false }, { 0, 2, false }, { 0, 5, false }, { 0, 8, false } };
@@ -558,7 +558,7 @@ static void names_that_deflate_beyond_measure_are_stored(void **state) {
 }
 
 /* The only block has 2^64 - 1 bytes. */
-static void what_has_no_sum_is_read_without_a_heap(void **state) {
+static void a_file_without_a_sum_is_read_without_a_heap(void **state) {
     (void)state;
     file f = load_file("memprof-22-access.profdata");
     hd_options options = inflates;
@@ -671,7 +671,7 @@ static void a_name_without_bytes_is_inflated(void **state) {
 }
 
 /* Offsets in the sample: section at 0x220, accesses at 0x3b8. */
-static void what_is_wrong_with_version_4_is_told(void **state) {
+static void faults_of_version_4_are_reported(void **state) {
     (void)state;
     enum { SUMMARY = 0x248, ACCESS = 0x3b8, DEFLATED = ACCESS + 24, BODY = DEFLATED + 2, LITERALS = 0x430,
            RECORDS = 0x458 };
@@ -699,7 +699,7 @@ static void what_is_wrong_with_version_4_is_told(void **state) {
 }
 
 /* With stored names, so that the later offsets stay the same. */
-static void indices_outside_are_told(void **state) {
+static void indices_out_of_range_are_reported(void **state) {
     (void)state;
     hd_buffer out = stored();
     uint8_t *data = (uint8_t *)out.data;
@@ -855,12 +855,12 @@ static void columns_that_do_not_fit_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_llvm_22_are_read_and_written_back),
-        cmocka_unit_test(files_of_llvm_22_say_what_llvm_profdata_says),
+        cmocka_unit_test(files_of_llvm_22_equal_the_output_of_llvm_profdata),
         cmocka_unit_test(versions_of_llvm_22_become_each_other),
-        cmocka_unit_test(what_is_put_beside_counters_of_llvm_22_has_its_bytes),
+        cmocka_unit_test(a_section_added_to_counters_of_llvm_22_has_its_bytes),
         cmocka_unit_test(ids_are_not_looked_into),
         cmocka_unit_test(functions_of_llvm_22_are_found),
-        cmocka_unit_test(what_llvm_22_has_beyond_that_is_refused_by_name),
+        cmocka_unit_test(later_versions_are_refused_by_name),
         cmocka_unit_test(old_sections_do_not_go_with_the_new_header),
         cmocka_unit_test(releases_have_versions),
         cmocka_unit_test(callees_and_accesses_are_read),
@@ -868,14 +868,14 @@ int main(void) {
         cmocka_unit_test(a_name_without_bytes_is_inflated),
         cmocka_unit_test(columns_are_written_with_their_names_stored),
         cmocka_unit_test(columns_are_written_with_their_names_deflated),
-        cmocka_unit_test(hooks_that_do_not_deflate_are_told),
+        cmocka_unit_test(hooks_that_do_not_deflate_are_reported),
         cmocka_unit_test(few_bytes_do_not_claim_many_names),
         cmocka_unit_test(names_that_deflate_beyond_measure_are_stored),
-        cmocka_unit_test(what_has_no_sum_is_read_without_a_heap),
+        cmocka_unit_test(a_file_without_a_sum_is_read_without_a_heap),
         cmocka_unit_test(an_empty_file_of_llvm_22_is_kept),
         cmocka_unit_test(longer_summaries_are_kept),
-        cmocka_unit_test(what_is_wrong_with_version_4_is_told),
-        cmocka_unit_test(indices_outside_are_told),
+        cmocka_unit_test(faults_of_version_4_are_reported),
+        cmocka_unit_test(indices_out_of_range_are_reported),
         cmocka_unit_test(names_may_not_claim_too_much),
         cmocka_unit_test(truncated_and_flipped_files_are_survived),
         cmocka_unit_test(faults_are_passed_up),

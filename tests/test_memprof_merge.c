@@ -196,7 +196,7 @@ static hd_memprof *merge_two(const mp_model *a, const mp_model *b) {
 }
 
 /* Contexts A -> B and C -> B stay separate; A -> B of two processes is one context. */
-static void contexts_are_told_apart_by_their_callers(void **state) {
+static void contexts_are_distinguished_by_their_callers(void **state) {
     (void)state;
     enum { A = 0x401100, B = 0x402200, C = 0x403300 };
     mp_model m, n;
@@ -382,7 +382,7 @@ static void modules_get_out_of_each_others_way(void **state) {
 }
 
 /* Without build ids, in version 2: two files of one size, with different parts mapped. */
-static void segments_without_build_ids_are_told_apart(void **state) {
+static void segments_without_build_ids_are_distinguished(void **state) {
     (void)state;
     mp_model m, n;
     for (int same = 0; same < 2; same++) {
@@ -405,7 +405,7 @@ static void segments_without_build_ids_are_told_apart(void **state) {
     }
 }
 
-static void what_does_not_go_together_is_told(void **state) {
+static void incompatible_profiles_are_reported(void **state) {
     (void)state;
     mp_model m, old;
     hd_memprof *doc;
@@ -457,7 +457,7 @@ static hd_memprof *sum_of(mp_model *m, int n, bool in_order, bool takes) {
     return doc;
 }
 
-static void what_is_taken_is_what_finishing_gives(void **state) {
+static void taking_and_finishing_give_the_same(void **state) {
     (void)state;
     uint64_t seed = 7;
     for (int turn = 0; turn < 80; turn++) {
@@ -492,7 +492,7 @@ static void written(const hd_memprof *doc, hd_buffer *out) {
     assert_int_equal(hd_memprof_write(doc, &(hd_options){ .lenient = true }, hd_out_memory(out), NULL), HD_OK);
 }
 
-static void blocks_that_a_reader_gives_are_those_it_shows(void **state) {
+static void blocks_given_by_a_reader_equal_the_shown_ones(void **state) {
     (void)state;
     uint64_t seed = 9;
     for (int turn = 0; turn < 120; turn++) {
@@ -538,7 +538,7 @@ static void blocks_that_a_reader_gives_are_those_it_shows(void **state) {
     }
 }
 
-static void what_cannot_be_taken_is_copied_or_refused(void **state) {
+static void profiles_that_cannot_be_taken_are_copied_or_refused(void **state) {
     (void)state;
     hd__faults f = { 0 }, g = { 0 };
     hd_options counted = { .allocator = hd__faults_allocator(&f) }, others = { .allocator = hd__faults_allocator(&g) };
@@ -914,16 +914,16 @@ static void only_these_fields_depend_on_the_order(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_the_plain_model),
-        cmocka_unit_test(contexts_are_told_apart_by_their_callers),
+        cmocka_unit_test(contexts_are_distinguished_by_their_callers),
         cmocka_unit_test(stacks_in_their_order_keep_ids_that_differ),
         cmocka_unit_test(fields_merge_by_their_rules),
         cmocka_unit_test(only_these_fields_depend_on_the_order),
         cmocka_unit_test(modules_get_out_of_each_others_way),
-        cmocka_unit_test(segments_without_build_ids_are_told_apart),
-        cmocka_unit_test(what_does_not_go_together_is_told),
-        cmocka_unit_test(what_is_taken_is_what_finishing_gives),
-        cmocka_unit_test(blocks_that_a_reader_gives_are_those_it_shows),
-        cmocka_unit_test(what_cannot_be_taken_is_copied_or_refused),
+        cmocka_unit_test(segments_without_build_ids_are_distinguished),
+        cmocka_unit_test(incompatible_profiles_are_reported),
+        cmocka_unit_test(taking_and_finishing_give_the_same),
+        cmocka_unit_test(blocks_given_by_a_reader_equal_the_shown_ones),
+        cmocka_unit_test(profiles_that_cannot_be_taken_are_copied_or_refused),
         cmocka_unit_test(after_an_error_there_is_nothing_to_take),
         cmocka_unit_test(a_profile_of_nothing_is_added),
         cmocka_unit_test(memory_changes_hands),

@@ -142,7 +142,7 @@ static void with_a_symbolizer(void **state) {
     }
 }
 
-static void frames_are_told_in_full(void **state) {
+static void frames_are_complete(void **state) {
     (void)state;
     mp_model m;
     symbols s = { 0, false };
@@ -329,7 +329,7 @@ static void refused(const mp_model *m, hd_memprof_view view, hd_status status, c
     if (!strstr(err.message, message)) fail_msg("%s", err.message);
 }
 
-static void what_cannot_be_is_told(void **state) {
+static void impossible_requests_are_reported(void **state) {
     (void)state;
     mp_model m;
     program(&m, 1);
@@ -471,7 +471,7 @@ static hd_str own_segment(void *user, const hd_memprof_raw *raw, uint32_t segmen
     return hd_cstr(segment ? "" : (const char *)user);
 }
 
-static void a_segment_is_called_what_the_caller_calls_it(void **state) {
+static void a_segment_has_the_callers_name(void **state) {
     (void)state;
     char name[] = "app";
     for (uint32_t version = 1; version < 6; version += 3) {
@@ -495,11 +495,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_symbolizer),
         cmocka_unit_test(with_a_symbolizer),
-        cmocka_unit_test(frames_are_told_in_full),
+        cmocka_unit_test(frames_are_complete),
         cmocka_unit_test(inlined_frames_follow_each_other),
         cmocka_unit_test(every_metric_and_split),
-        cmocka_unit_test(a_segment_is_called_what_the_caller_calls_it),
-        cmocka_unit_test(what_cannot_be_is_told),
+        cmocka_unit_test(a_segment_has_the_callers_name),
+        cmocka_unit_test(impossible_requests_are_reported),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(real_profiles),
     };

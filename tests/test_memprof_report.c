@@ -82,7 +82,7 @@ static void blocks_without_a_stack_are_of_the_root(void **state) {
     hd_dump_free(dump);
 }
 
-static void what_is_wrong_is_told_with_its_line(void **state) {
+static void faults_are_reported_with_their_line(void **state) {
     (void)state;
     hd_dump *dump;
     is_wrong("MIB:x", 1, "a decimal number");
@@ -147,7 +147,7 @@ int main(void) {
         cmocka_unit_test(real_reports_have_the_totals_of_the_run),
         cmocka_unit_test(totals_come_back_from_averages),
         cmocka_unit_test(blocks_without_a_stack_are_of_the_root),
-        cmocka_unit_test(what_is_wrong_is_told_with_its_line),
+        cmocka_unit_test(faults_are_reported_with_their_line),
         cmocka_unit_test(other_texts_are_not_taken),
         cmocka_unit_test(damage_is_survived),
         cmocka_unit_test(limits_bind),

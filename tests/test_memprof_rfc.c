@@ -602,7 +602,7 @@ static void bad_piece(const hd_buffer *base, uint32_t tag, const char *data, siz
 }
 #define BAD_PIECE(tag, data, offset, message) bad_piece(&out, tag, data, sizeof data - 1, offset, message)
 
-static void bad_input_is_told(void **state) {
+static void bad_input_is_reported(void **state) {
     (void)state;
     ix_model m;
     hd_buffer out = { 0 };
@@ -696,7 +696,7 @@ static void bad_path(const hd_buffer *base, const mp_bytes *paths, hd_str string
     free(entry.data);
 }
 
-static void bad_paths_are_told(void **state) {
+static void bad_paths_are_reported(void **state) {
     (void)state;
     const hd_str strings = { "\3abc\1d", 6 }, file = hd_cstr("a"), none = { "\0", 1 };
     static const char loop[] = "node 2: its directory does not come before it", string[] = "node 0: its name is not in the string table";
@@ -799,7 +799,7 @@ static hd_status survives(const void *data, size_t size, bool lenient) {
     return status;
 }
 
-static void truncated_files_are_told(void **state) {
+static void truncated_files_are_reported(void **state) {
     (void)state;
     hd_buffer out = { 0 };
     sample(&out);
@@ -851,7 +851,7 @@ static void sample_beside(const char *base, hd_buffer *out) {
     hd_buffer_free(&alone);
 }
 
-static void it_stands_beside_counters(void **state) {
+static void a_file_may_have_counters_too(void **state) {
     static const char *const bases[] = { "counters-19.profdata", "counters-22.profdata", "counters-22-memprof-v4.profdata" };
     (void)state;
     for (size_t i = 0; i < 3; i++) {
@@ -892,7 +892,7 @@ static void it_stands_beside_counters(void **state) {
     }
 }
 
-static void bad_input_beside_counters_is_survived(void **state) {
+static void bad_input_with_counters_is_survived(void **state) {
     hd_buffer out = { 0 };
     (void)state;
     sample_beside("counters-22.profdata", &out);
@@ -1233,7 +1233,7 @@ static void from_llvm_and_back(void **state) {
 }
 
 /* Numbers with all bits set: none wraps around to a valid number. */
-static void largest_numbers_are_none(void **state) {
+static void largest_numbers_do_not_wrap(void **state) {
     (void)state;
     ix_model m;
     hd_buffer out = { 0 };
@@ -1260,7 +1260,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figure_5),
         cmocka_unit_test(any_path_comes_back),
-        cmocka_unit_test(bad_paths_are_told),
+        cmocka_unit_test(bad_paths_are_reported),
         cmocka_unit_test(faults_in_tables_are_passed_up),
         cmocka_unit_test(two_contexts_of_b),
         cmocka_unit_test(every_field_has_its_tag),
@@ -1270,16 +1270,16 @@ int main(void) {
         cmocka_unit_test(copies_are_dropped),
         cmocka_unit_test(tomorrow_can_be_read),
         cmocka_unit_test(less_can_be_read),
-        cmocka_unit_test(bad_input_is_told),
-        cmocka_unit_test(truncated_files_are_told),
+        cmocka_unit_test(bad_input_is_reported),
+        cmocka_unit_test(truncated_files_are_reported),
         cmocka_unit_test(changed_bytes_are_survived),
-        cmocka_unit_test(it_stands_beside_counters),
-        cmocka_unit_test(bad_input_beside_counters_is_survived),
+        cmocka_unit_test(a_file_may_have_counters_too),
+        cmocka_unit_test(bad_input_with_counters_is_survived),
         cmocka_unit_test(functions_are_found),
         cmocka_unit_test(guids_are_found),
         cmocka_unit_test(faults_are_passed_up),
         cmocka_unit_test(memory_follows_the_bytes),
-        cmocka_unit_test(largest_numbers_are_none),
+        cmocka_unit_test(largest_numbers_do_not_wrap),
         cmocka_unit_test(dumps_have_them),
         cmocka_unit_test(from_llvm_and_back),
     };

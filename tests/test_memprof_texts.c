@@ -39,7 +39,7 @@ static void yaml_that_llvm_merges_is_answered_with_merging_it(void **state) {
 }
 
 /* The output of `heapdump memprof` is one of these texts. */
-static void a_listing_is_answered_with_what_it_lists(void **state) {
+static void a_listing_is_answered_with_its_source(void **state) {
     (void)state;
     const char *const profile = "use the profile itself";
     is_told("---\n# MemProfSummary:\n#   Total contexts: 21\n#   Total cold contexts: 2\n", HD_UNSUPPORTED, profile);
@@ -47,7 +47,7 @@ static void a_listing_is_answered_with_what_it_lists(void **state) {
     is_told("---\nMemprofProfile:\n", HD_UNSUPPORTED, profile);
 }
 
-static void other_texts_are_none(void **state) {
+static void other_texts_are_not_recognized(void **state) {
     (void)state;
     static const char *const texts[] = { "---", "---\n", "---\r", "---\nHeapProfileRecord", "MIB", "-", "Recorded MIB",
                                          "---\n---\nHeapProfileRecords:", "\nMIB:1/", "--- MIB:1/" };
@@ -59,8 +59,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_of_the_runtime_is_answered_with_its_option),
         cmocka_unit_test(yaml_that_llvm_merges_is_answered_with_merging_it),
-        cmocka_unit_test(a_listing_is_answered_with_what_it_lists),
-        cmocka_unit_test(other_texts_are_none),
+        cmocka_unit_test(a_listing_is_answered_with_its_source),
+        cmocka_unit_test(other_texts_are_not_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void says(const char *text, const char *want) {
     hd_dump_free(dump);
 }
 
-static void llvm_shows_what_we_read(void **state) {
+static void llvm_shows_the_same_as_we_read(void **state) {
     (void)state;
     static const char *const files[] = { "memprof-22-written.yaml", "memprof-22-access.yaml" };
     for (int i = 0; i < 2; i++) {
@@ -323,7 +323,7 @@ static void texts_are_quoted_as_llvm_quotes_them(void **state) {
 
 /* Cases that LLVM drops or stops at: a second record of a function, the largest GUID, call sites in LLVM 20's form,
    another beginning. Text after the document is not read. */
-static void what_means_one_thing_is_read(void **state) {
+static void unambiguous_texts_are_read(void **state) {
     (void)state;
     static const char *const begins[] = { "---\n", "", "\n# x\n", "%YAML 1.2\n---\n", "\xef\xbb\xbf---\n", "--- # x\n", "---\r\n", "---\n# MemProfSummary:\n---\n",
                                           "---\n...\n---\n~\n---\n" };
@@ -363,7 +363,7 @@ static void it_begins_with_a_key(void **state) {
 static void tells(void *user, const hd_error *warning) { *(hd_error *)user = *warning; }
 
 /* Numbers are cut to their width as in LLVM. One warning reports that; one reports records without frames. */
-static void what_is_lost_is_told(void **state) {
+static void losses_are_reported(void **state) {
     (void)state;
     const char *const wide = ONE(FRAME("0x1", "2", "3", "false")) "";
     hd_error told = { 0 }, err;
@@ -394,7 +394,7 @@ static void is_wrong(const char *text, uint64_t line, uint64_t offset, const cha
         fail_msg("%d, line %d, offset %d: %s", status, (int)err.line, (int)err.offset, err.message);
 }
 
-static void what_is_wrong_is_told_with_its_place(void **state) {
+static void faults_are_reported_with_their_place(void **state) {
     (void)state;
     is_wrong("---\n", 2, 4, "HeapProfileRecords or DataAccessProfiles expected, and the input ends");
     is_wrong("---\nhello\n", 2, 4, "found 'hello'");
@@ -431,7 +431,7 @@ static void what_is_wrong_is_told_with_its_place(void **state) {
 #define ODD FRAME("0x1", "1", "1", "true")
 
 /* A line that looks like a frame, where no frame can be. */
-static void a_frame_is_none_elsewhere(void **state) {
+static void a_frame_elsewhere_is_malformed(void **state) {
     (void)state;
     is_wrong(HEAP RECORD("\"f\n" ODD "\""), 6, 116, "a frame precedes this, where frames are not allowed");
     is_wrong(HEAP RECORD("|\n" ODD), 6, 114, "a frame precedes this, where frames are not allowed");
@@ -482,7 +482,7 @@ static int64_t read_endless(void *user, void *buffer, size_t capacity) {
     return (int64_t)n;
 }
 
-static void what_grows_without_end_is_refused(void **state) {
+static void endless_texts_are_refused(void **state) {
     (void)state;
     static const struct { const char *begin; char filler; hd_status status; } bombs[] = {
         { HEAP "  - GUID: ", 'f', HD_LIMIT }, { HEAP "  - GUID: \"", 'f', HD_LIMIT }, { HEAP "# ", 'f', HD_LIMIT }, { HEAP, '\n', HD_LIMIT },
@@ -501,7 +501,7 @@ static void what_grows_without_end_is_refused(void **state) {
 
 /* Texts for which libyaml needs quadratic time. It looks at all open collections with each token. It also compares
    all tags that a document declares, with any line breaks, before its first event. */
-static void what_takes_time_is_not_read_on(void **state) {
+static void texts_of_quadratic_time_are_not_read_on(void **state) {
     (void)state;
     enum { MANY = 5000 };
     static const char *const nested[] = { "[", "{ a: ", "- ", "? " };
@@ -532,7 +532,7 @@ static void what_takes_time_is_not_read_on(void **state) {
 }
 
 /* Valid files nest far less than the limit, and are read. */
-static void what_is_nested_as_deep_as_allowed_is_read(void **state) {
+static void the_allowed_depth_is_read(void **state) {
     (void)state;
     char text[1000] = "---\nMemprofProfile:\n  Foo: ";
     for (int k = 0; k < 30; k++) strcat(text, "[");
@@ -577,7 +577,7 @@ static void damage_is_survived(void **state) {
     survives_faults(&format, accessed, sizeof accessed - 1);
 }
 
-static void an_output_that_fails_is_told(void **state) {
+static void a_failing_output_is_reported(void **state) {
     (void)state;
     hd_dump *dump = read_text(damaged);
     hd__write_faults w = { .fail_at = 1 };
@@ -588,7 +588,7 @@ static void an_output_that_fails_is_told(void **state) {
     hd_dump_free(dump);
 }
 
-static void what_it_begins_like(void **state) {
+static void detection_by_the_first_bytes(void **state) {
     (void)state;
     static const struct { const char *text; int certainty; } begins[] = {
         { "---\nHeapProfileRecords:", 100 }, { "---\r\nDataAccessProfiles:", 100 }, { "--- {\"HeapProfileRecords\":", 100 }, { "MemprofProfile:", 100 },
@@ -601,7 +601,7 @@ static void what_it_begins_like(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(llvm_shows_what_we_read),
+        cmocka_unit_test(llvm_shows_the_same_as_we_read),
         cmocka_unit_test(a_file_of_llvm_comes_back),
         cmocka_unit_test(blocks_that_share_their_values_are_written_with_these),
         cmocka_unit_test(all_records_of_the_rfcs_layout_are_written),
@@ -611,20 +611,20 @@ int main(void) {
         cmocka_unit_test(frames_that_pass_by_libyaml_are_as_others),
         cmocka_unit_test(accesses_to_data_are_read),
         cmocka_unit_test(texts_are_quoted_as_llvm_quotes_them),
-        cmocka_unit_test(what_means_one_thing_is_read),
+        cmocka_unit_test(unambiguous_texts_are_read),
         cmocka_unit_test(it_begins_with_a_key),
-        cmocka_unit_test(what_is_lost_is_told),
-        cmocka_unit_test(what_is_wrong_is_told_with_its_place),
-        cmocka_unit_test(a_frame_is_none_elsewhere),
+        cmocka_unit_test(losses_are_reported),
+        cmocka_unit_test(faults_are_reported_with_their_place),
+        cmocka_unit_test(a_frame_elsewhere_is_malformed),
         cmocka_unit_test(leniently_a_record_is_left_out),
-        cmocka_unit_test(what_grows_without_end_is_refused),
-        cmocka_unit_test(what_takes_time_is_not_read_on),
-        cmocka_unit_test(what_is_nested_as_deep_as_allowed_is_read),
+        cmocka_unit_test(endless_texts_are_refused),
+        cmocka_unit_test(texts_of_quadratic_time_are_not_read_on),
+        cmocka_unit_test(the_allowed_depth_is_read),
         cmocka_unit_test(damage_is_survived),
         cmocka_unit_test(limits_bind),
         cmocka_unit_test(malformed_numbers_are_refused),
-        cmocka_unit_test(an_output_that_fails_is_told),
-        cmocka_unit_test(what_it_begins_like),
+        cmocka_unit_test(a_failing_output_is_reported),
+        cmocka_unit_test(detection_by_the_first_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,7 +242,7 @@ static hd_heap small_sum(hd_profile *p, hd_profile *q, hd_heap heaps[2]) {
     return merged(heaps, 2);
 }
 
-static void entry_says_what_it_may_hold_where_it_is_not_listed(void **state) {
+static void an_entry_has_the_bytes_it_may_hold_unlisted(void **state) {
     (void)state;
     hd_profile *p = profile_new(1), *q = profile_new(1);
     hd_heap heaps[2] = { { 0 } }, sum, one;
@@ -369,7 +369,7 @@ static void assert_slack_true_of(const family *f, const hd_breakdown *sum) {
     listing_free(&l);
 }
 
-static void bounds_hold_what_the_heaps_hold(void **state) {
+static void bounds_contain_the_true_bytes(void **state) {
     (void)state;
     uint64_t r = 11;
     for (int round = 0; round < ROUNDS; round++) {
@@ -400,7 +400,7 @@ static void bounds_hold_what_the_heaps_hold(void **state) {
 }
 
 /* Each side of a diff is within its bounds, even for entries that only the other side lists. */
-static void diffs_hold_what_the_heaps_hold(void **state) {
+static void bounds_of_diffs_contain_the_true_bytes(void **state) {
     (void)state;
     uint64_t r = 17;
     int open = 0;
@@ -430,7 +430,7 @@ static void diffs_hold_what_the_heaps_hold(void **state) {
     assert_true(open > ROUNDS);
 }
 
-static void cut_keeps_the_bounds_of_what_it_lists(void **state) {
+static void cut_keeps_the_bounds_of_listed_entries(void **state) {
     (void)state;
     uint64_t r = 13;
     for (int round = 0; round < ROUNDS; round++) {
@@ -498,7 +498,7 @@ static void one_axis_keeps_its_bounds(void **state) {
 }
 
 /* After any failure, later merges give the same result as without it. */
-static void what_fails_leaves_bounds_as_they_were(void **state) {
+static void failures_leave_bounds_unchanged(void **state) {
     (void)state;
     uint64_t r = 17;
     for (int round = 0; round < 6; round++) {
@@ -695,7 +695,7 @@ static void lines_say_how_much_more_they_may_be(void **state) {
 }
 
 /* Comparing and listing merged breakdowns needs memory for the bounds. */
-static void what_runs_out_while_telling_is_an_error(void **state) {
+static void running_out_of_memory_while_printing_is_an_error(void **state) {
     (void)state;
     uint64_t r = 23;
     family f = some_family(&r, 4, false);
@@ -726,18 +726,18 @@ static void what_runs_out_while_telling_is_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entry_says_what_it_may_hold_where_it_is_not_listed),
+        cmocka_unit_test(an_entry_has_the_bytes_it_may_hold_unlisted),
         cmocka_unit_test(bounds_are_as_defined),
         cmocka_unit_test(every_tree_of_merges_has_the_same_bounds),
-        cmocka_unit_test(bounds_hold_what_the_heaps_hold),
-        cmocka_unit_test(diffs_hold_what_the_heaps_hold),
-        cmocka_unit_test(cut_keeps_the_bounds_of_what_it_lists),
+        cmocka_unit_test(bounds_contain_the_true_bytes),
+        cmocka_unit_test(bounds_of_diffs_contain_the_true_bytes),
+        cmocka_unit_test(cut_keeps_the_bounds_of_listed_entries),
         cmocka_unit_test(one_axis_keeps_its_bounds),
-        cmocka_unit_test(what_fails_leaves_bounds_as_they_were),
+        cmocka_unit_test(failures_leave_bounds_unchanged),
         cmocka_unit_test(overflow_leaves_bounds_as_they_were),
         cmocka_unit_test(bounds_hold_whatever_the_order_of_axes),
         cmocka_unit_test(lines_say_how_much_more_they_may_be),
-        cmocka_unit_test(what_runs_out_while_telling_is_an_error),
+        cmocka_unit_test(running_out_of_memory_while_printing_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -262,7 +262,7 @@ static const struct { const char *text, *message, *lenient; uint64_t line, colum
 
 static void last_warning(void *user, const hd_error *warning) { *(hd_error *)user = *warning; }
 
-static void what_is_wrong_is_told(void **state) {
+static void faults_are_reported(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         hd_error err = { 0 }, warning = { 0 };
@@ -288,7 +288,7 @@ static void what_is_wrong_is_told(void **state) {
 }
 
 /* Odd names and spellings that only lenient reading accepts: they are written so that strict reading accepts them. */
-static void what_is_left_of_malformed_files_is_well_formed(void **state) {
+static void repaired_files_are_well_formed(void **state) {
     (void)state;
     static const char *const texts[][2] = {
         { "a 0c \r e", "a 0c \r e\nc \r e" },
@@ -711,8 +711,8 @@ int main(void) {
         cmocka_unit_test(sizes_may_be_decimal),
         cmocka_unit_test(flags_are_bits_and_weak_roots_hold_nothing),
         cmocka_unit_test(domains_are_merged),
-        cmocka_unit_test(what_is_wrong_is_told),
-        cmocka_unit_test(what_is_left_of_malformed_files_is_well_formed),
+        cmocka_unit_test(faults_are_reported),
+        cmocka_unit_test(repaired_files_are_well_formed),
         cmocka_unit_test(dumps_may_begin_with_blank_lines),
         cmocka_unit_test(nul_bytes_are_wrong),
         cmocka_unit_test(a_line_of_two_gigabytes),

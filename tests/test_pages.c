@@ -108,7 +108,7 @@ static hd_pages *both(const hd_pages_options *options) {
 
 static const hd_pages_options small = { .page_bytes = 4096 };
 
-static void pages_are_touched_alone_and_shared(void **state) {
+static void pages_have_one_owner_or_several(void **state) {
     hd_pages *p;
     hd_pages_summary t;
     (void)state;
@@ -351,7 +351,7 @@ static bool cancel(void *user, uint64_t done, uint64_t total) {
     return false;
 }
 
-static void what_cannot_be_told_is_an_error(void **state) {
+static void unanswerable_requests_are_errors(void **state) {
     hd_recorder_desc desc = { .region = region, .region_bytes = BYTES };
     hd_pages *p = NULL;
     hd_error err;
@@ -510,13 +510,13 @@ static void others_may_record_meanwhile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pages_are_touched_alone_and_shared, setup, teardown),
+        cmocka_unit_test_setup_teardown(pages_have_one_owner_or_several, setup, teardown),
         cmocka_unit_test_setup_teardown(blocks_without_bytes_hold_a_page_and_overlaps_are_cut, setup, teardown),
         cmocka_unit_test_setup_teardown(groups_are_counted_as_one, setup, teardown),
         cmocka_unit_test_setup_teardown(random_blocks_are_counted_as_by_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(far_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(each_allocation_may_fail, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_cannot_be_told_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(unanswerable_requests_are_errors, setup, teardown),
         cmocka_unit_test_setup_teardown(contexts_have_names_from_outside, setup, teardown),
         cmocka_unit_test_setup_teardown(any_region_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(blocks_that_move_are_seen_where_they_are, setup, teardown),

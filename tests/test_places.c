@@ -66,7 +66,7 @@ static void of_a_frame_the_first_place_stays(void **state) {
     hd_places_free(NULL);
 }
 
-static void each_refused_allocation_is_told(void **state) {
+static void each_refused_allocation_is_reported(void **state) {
     (void)state;
     hd__faults f = { 0 };
     HD__EACH_FAULT(f) {
@@ -118,7 +118,7 @@ static void facts_are(const void *data, size_t size, const char *expected) {
     hd_dump_free(dump);
 }
 
-static void formats_tell_facts(void **state) {
+static void formats_state_facts(void **state) {
     (void)state;
     uint8_t *data;
     size_t size;
@@ -142,8 +142,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mapping_is_one_wherever_it_is_loaded),
         cmocka_unit_test(of_a_frame_the_first_place_stays),
-        cmocka_unit_test(each_refused_allocation_is_told),
-        cmocka_unit_test(formats_tell_facts),
+        cmocka_unit_test(each_refused_allocation_is_reported),
+        cmocka_unit_test(formats_state_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

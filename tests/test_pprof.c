@@ -158,7 +158,7 @@ static void inlined_calls_are_frames(void **state) {
     hd_dump_free(dump);
 }
 
-static void names_are_what_is_known(void **state) {
+static void frames_have_the_known_names(void **state) {
     (void)state;
     hd_dump *dump = read_text(TYPES STRINGS "6'/usr/lib/libc.so.6' 6'ab12' 3{1:1 2:4096 3:8192 4:256 5:10} 3{1:2 2:4096 6:11} 3{1:3}"
                               "5{1:1 3:8} 5{1:2 4:7} 5{1:3 2:5 4:7}"
@@ -211,7 +211,7 @@ static void count_warning(void *user, const hd_error *warning) {
     *last = strdup(warning->message);
 }
 
-static void units_are_told(void **state) {
+static void units_are_reported(void **state) {
     (void)state;
     char *last = NULL;
     hd_options options = { .warning = count_warning, .warning_user = &last };
@@ -225,7 +225,7 @@ static void units_are_told(void **state) {
 }
 
 /* A profile has only one sampling period. */
-static void heaps_not_sampled_alike_are_told_of(void **state) {
+static void heaps_with_different_sampling_are_reported(void **state) {
     (void)state;
     char *last = NULL;
     hd_options options = { .warning = count_warning, .warning_user = &last };
@@ -261,7 +261,7 @@ static void labels_are_axes(void **state) {
     hd_dump_free(dump);
 }
 
-static void labels_beyond_the_axes_are_told(void **state) {
+static void labels_beyond_the_axes_are_reported(void **state) {
     (void)state;
     char text[2048] = "1{1:1 2:2} 6'' 6'space' 6'bytes' 6'v' 2{2:9 ", *last = NULL;
     hd_options options = { .warning = count_warning, .warning_user = &last };
@@ -398,7 +398,7 @@ static void these_are_refused(void **state) {
 }
 
 /* A few bytes may refer to many stacks and names. */
-static void what_unfolds_is_bounded(void **state) {
+static void expansion_is_bounded(void **state) {
     (void)state;
     static bytes b, inner;
     bytes part;
@@ -473,7 +473,7 @@ static void load_whole(size_t i, uint8_t **data, size_t *size) {
     }
 }
 
-static void each_truncation_is_told(void **state) {
+static void each_truncation_is_reported(void **state) {
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         uint8_t *data, *copy;
@@ -520,7 +520,7 @@ static void each_flipped_bit_is_survived(void **state) {
     }
 }
 
-static void each_refused_allocation_is_told(void **state) {
+static void each_refused_allocation_is_reported(void **state) {
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         uint8_t *data;
@@ -660,7 +660,7 @@ static void names_come_back(void **state) {
     }
 }
 
-static void parts_of_names_are_told(void **state) {
+static void names_are_split_into_parts(void **state) {
     (void)state;
     static const struct {
         const char *name, *function, *file;
@@ -858,7 +858,7 @@ static hd_places *places_of(const hd_dump *dump, hd_places *places) {
     return places;
 }
 
-static void what_is_beside_names_is_kept(void **state) {
+static void places_of_frames_are_kept(void **state) {
     (void)state;
     hd_dump *dump = read_text(ADDRESSES "2{1(7 6 3 2 1) 2(3 30)}");
     hd_places *places = places_of(dump, NULL);
@@ -881,7 +881,7 @@ static void what_is_beside_names_is_kept(void **state) {
 }
 
 /* The later of two profiles may have fewer live bytes, but never fewer allocated ones. */
-static void negative_values_cost_their_heap_alone(void **state) {
+static void negative_values_cost_only_their_heap(void **state) {
     (void)state;
     bytes b = encode("1{1:1 2:2} 1{1:3 2:4} 1{1:10 2:2} 1{1:11 2:4}" STRINGS "6'alloc_objects' 6'alloc_space'" PLACES
                      "2{1(2 1) 2(-4 -256 1 64)} 2{1(1) 2(2 20 -1 5)} 2{1(1) 2(1 8 1 9)}");
@@ -893,7 +893,7 @@ static void negative_values_cost_their_heap_alone(void **state) {
     hd_dump_free(dump);
 }
 
-static void units_are_those_of_pprof(void **state) {
+static void units_are_as_in_pprof(void **state) {
     (void)state;
     static const struct { const char *unit; uint64_t size; } units[] = {
         { "B", 1 },          { "b", 1 },           { "byte", 1 },          { "Bytes", 1 },       { "KB", 1u << 10 },
@@ -959,7 +959,7 @@ static bool hides_h(void *user, hd_str frame) { return ++*(int *)user, frame.len
 
 /* pprof drops a function of drop_frames with everything that it calls, except at the outer end of a stack. So
    drop_frames may contain only functions that call no others. */
-static void drop_frames_are_what_calls_nothing_else(void **state) {
+static void drop_frames_are_functions_that_call_no_others(void **state) {
     (void)state;
     static const struct { const char *stacks, *drops; } cases[] = {
         { "main;malloc", "malloc" },
@@ -1033,7 +1033,7 @@ static void places_of_several_profiles_are_added(void **state) {
 static hd_status count_fact(void *user, const hd_fact *fact) { return (void)fact, ++*(size_t *)user, HD_OK; }
 
 /* Lenient reading returns the valid part of damaged places. */
-static void what_is_beside_names_fails_whole(void **state) {
+static void failing_allocations_lose_no_part_of_places(void **state) {
     (void)state;
     bytes b = encode(ADDRESSES "2{1(7 6 3 2 1) 2(3 30)} 5{2:1} 4{1:20 4{1:99}} 13:6 9:99 10:1 11{1:3 2:4} 12:512 6#99");
     hd__faults f = { 0 };
@@ -1171,38 +1171,38 @@ int main(void) {
         cmocka_unit_test(fields_come_in_any_order),
         cmocka_unit_test(numbers_are_packed_or_not),
         cmocka_unit_test(inlined_calls_are_frames),
-        cmocka_unit_test(names_are_what_is_known),
+        cmocka_unit_test(frames_have_the_known_names),
         cmocka_unit_test(types_are_heaps_by_their_names),
-        cmocka_unit_test(units_are_told),
-        cmocka_unit_test(heaps_not_sampled_alike_are_told_of),
+        cmocka_unit_test(units_are_reported),
+        cmocka_unit_test(heaps_with_different_sampling_are_reported),
         cmocka_unit_test(labels_are_axes),
-        cmocka_unit_test(labels_beyond_the_axes_are_told),
+        cmocka_unit_test(labels_beyond_the_axes_are_reported),
         cmocka_unit_test(estimates_have_errors),
         cmocka_unit_test(comments_are_labels),
         cmocka_unit_test(these_are_taken),
         cmocka_unit_test(these_are_refused),
-        cmocka_unit_test(what_unfolds_is_bounded),
+        cmocka_unit_test(expansion_is_bounded),
         cmocka_unit_test(records_have_a_limit),
-        cmocka_unit_test(each_truncation_is_told),
+        cmocka_unit_test(each_truncation_is_reported),
         cmocka_unit_test(each_flipped_bit_is_survived),
-        cmocka_unit_test(each_refused_allocation_is_told),
+        cmocka_unit_test(each_refused_allocation_is_reported),
         cmocka_unit_test(reading_can_be_stopped),
         cmocka_unit_test(other_inputs_are_not_taken),
         cmocka_unit_test(a_heap_has_these_bytes),
         cmocka_unit_test(names_come_back),
-        cmocka_unit_test(parts_of_names_are_told),
+        cmocka_unit_test(names_are_split_into_parts),
         cmocka_unit_test(heaps_are_types),
         cmocka_unit_test(breakdowns_add_up),
         cmocka_unit_test(random_heaps_come_back),
         cmocka_unit_test(merged_profiles_are_written),
-        cmocka_unit_test(what_is_beside_names_is_kept),
-        cmocka_unit_test(negative_values_cost_their_heap_alone),
-        cmocka_unit_test(units_are_those_of_pprof),
+        cmocka_unit_test(places_of_frames_are_kept),
+        cmocka_unit_test(negative_values_cost_only_their_heap),
+        cmocka_unit_test(units_are_as_in_pprof),
         cmocka_unit_test(types_of_one_heap_are_several_heaps),
         cmocka_unit_test(objects_of_frames_are_kept),
-        cmocka_unit_test(drop_frames_are_what_calls_nothing_else),
+        cmocka_unit_test(drop_frames_are_functions_that_call_no_others),
         cmocka_unit_test(places_of_several_profiles_are_added),
-        cmocka_unit_test(what_is_beside_names_fails_whole),
+        cmocka_unit_test(failing_allocations_lose_no_part_of_places),
         cmocka_unit_test(profiles_with_unlike_axes_are_added),
         cmocka_unit_test(chains_that_are_too_long_are_refused),
         cmocka_unit_test(writing_fails_whole),

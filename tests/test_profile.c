@@ -347,7 +347,7 @@ static void renaming_splits_merges_and_drops_nodes(void **state) {
     hd_profile_free(p);
 }
 
-static void renaming_types_leaves_backtraces_alone(void **state) {
+static void renaming_types_keeps_backtraces(void **state) {
     (void)state;
     hd_profile *p = profile_new(2), *renamed;
     uint32_t calls = 0;
@@ -481,7 +481,7 @@ int main(void) {
         cmocka_unit_test(cutting_follows_gaps_to_the_nearest_listed_entry),
         cmocka_unit_test(heap_is_broken_down_from_either_model),
         cmocka_unit_test(renaming_splits_merges_and_drops_nodes),
-        cmocka_unit_test(renaming_types_leaves_backtraces_alone),
+        cmocka_unit_test(renaming_types_keeps_backtraces),
         cmocka_unit_test(renaming_takes_paths_of_the_largest_length),
         cmocka_unit_test(axes_are_one_to_the_most_and_named),
         cmocka_unit_test(node_is_found_again_by_its_parent_and_name),

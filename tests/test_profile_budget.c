@@ -63,7 +63,7 @@ static void chains_are_passed_over_to_their_end(void **state) {
     hd_profile_free(p);
 }
 
-static void other_policies_say_what_may_be_listed(void **state) {
+static void other_policies_limit_the_candidates(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);
     add_cell(p, "/a", NULL, 50, 1);
@@ -313,7 +313,7 @@ static void greedy_is_within_its_bound_of_the_best(void **state) {
 
 /* The result does not depend on skipping small candidates at first, on the order of cells, or on a profile or its
    full breakdown as input. */
-static void result_depends_on_the_heap_alone(void **state) {
+static void result_depends_only_on_the_heap(void **state) {
     (void)state;
     uint64_t r = 8;
     for (int round = 0; round < long_or_short(400, 80); round++) {
@@ -364,7 +364,7 @@ static void assert_nested(const hd_breakdown *b) {
     }
 }
 
-static void nested_budgets_list_what_is_above_too(void **state) {
+static void nested_budgets_list_parents_too(void **state) {
     (void)state;
     uint64_t r = 11;
     uint32_t listed = 0;
@@ -518,12 +518,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_that_halve_the_most_come_first),
         cmocka_unit_test(chains_are_passed_over_to_their_end),
-        cmocka_unit_test(other_policies_say_what_may_be_listed),
+        cmocka_unit_test(other_policies_limit_the_candidates),
         cmocka_unit_test(output_stays_within_its_budget),
         cmocka_unit_test(a_budget_is_spent_while_anything_fits),
         cmocka_unit_test(greedy_is_within_its_bound_of_the_best),
-        cmocka_unit_test(result_depends_on_the_heap_alone),
-        cmocka_unit_test(nested_budgets_list_what_is_above_too),
+        cmocka_unit_test(result_depends_only_on_the_heap),
+        cmocka_unit_test(nested_budgets_list_parents_too),
         cmocka_unit_test(diffs_have_budgets_too),
         cmocka_unit_test(sizes_near_the_limit_are_no_trouble),
         cmocka_unit_test(failures_come_back_as_a_status),

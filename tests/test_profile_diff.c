@@ -67,7 +67,7 @@ static hd_profile *after_profile(void) {
     return p;
 }
 
-static void cells_are_compared_by_what_they_changed(void **state) {
+static void cells_are_compared_by_their_change(void **state) {
     (void)state;
     hd_profile *p = before_profile(), *q = after_profile();
     assert_diff(heap_of(p), heap_of(q), (hd_cutoff){ 0 },
@@ -121,7 +121,7 @@ static void changes_that_cancel_are_listed(void **state) {
     hd_profile_free(q);
 }
 
-static void what_a_breakdown_does_not_list_is_a_bound(void **state) {
+static void unlisted_entries_of_a_breakdown_have_a_bound(void **state) {
     (void)state;
     hd_profile *p = profile_new(1), *q = profile_new(1);
     add_cell(p, "/f/a", NULL, 100, 1);
@@ -273,7 +273,7 @@ static uint32_t find_by_names(const hd_axis *axes, const uint32_t *nodes, const 
     return hd_breakdown_find(in, to);
 }
 
-static void diffs_are_antisymmetric_and_what_each_heap_says(void **state) {
+static void diffs_are_antisymmetric_and_agree_with_each_heap(void **state) {
     (void)state;
     uint64_t r = 3;
     uint32_t listed = 0;
@@ -324,7 +324,7 @@ static void diffs_are_antisymmetric_and_what_each_heap_says(void **state) {
 }
 
 /* Adding the same heap to both sides changes no difference. */
-static void merged_heaps_differ_by_what_was_merged(void **state) {
+static void merging_a_heap_into_both_keeps_the_difference(void **state) {
     (void)state;
     uint64_t r = 4;
     for (int round = 0; round < ROUNDS; round++) {
@@ -454,15 +454,15 @@ static void comparing_can_be_cancelled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cells_are_compared_by_what_they_changed),
+        cmocka_unit_test(cells_are_compared_by_their_change),
         cmocka_unit_test(changes_that_cancel_are_listed),
-        cmocka_unit_test(what_a_breakdown_does_not_list_is_a_bound),
+        cmocka_unit_test(unlisted_entries_of_a_breakdown_have_a_bound),
         cmocka_unit_test(estimates_within_two_standard_errors_are_noise),
         cmocka_unit_test(sum_of_changes_can_overflow),
         cmocka_unit_test(diff_is_printed_most_changed_first),
         cmocka_unit_test(standard_errors_are_printed),
-        cmocka_unit_test(diffs_are_antisymmetric_and_what_each_heap_says),
-        cmocka_unit_test(merged_heaps_differ_by_what_was_merged),
+        cmocka_unit_test(diffs_are_antisymmetric_and_agree_with_each_heap),
+        cmocka_unit_test(merging_a_heap_into_both_keeps_the_difference),
         cmocka_unit_test(failures_come_back_as_a_status),
         cmocka_unit_test(comparing_can_be_cancelled),
     };

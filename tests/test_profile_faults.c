@@ -191,7 +191,7 @@ static void memory_stays_within_its_limit(void **state) {
     }
 }
 
-static void limit_is_told_without_an_error_to_fill(void **state) {
+static void limit_is_reported_without_an_error_struct(void **state) {
     const fixture *f = (const fixture *)*state;
     hd_options options = { .limits.max_memory = 100 };
     hd_profile *p = NULL;
@@ -307,7 +307,7 @@ static bool progress(void *user, uint64_t done, uint64_t total) {
     return ++seen->calls != seen->stop_at;
 }
 
-static void export_tells_progress_and_can_be_cancelled(void **state) {
+static void export_reports_progress_and_can_be_cancelled(void **state) {
     (void)state;
     hd__faults faults = { 0 };
     hd_profile *p = profile_new(2);
@@ -391,11 +391,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_failing_allocation_comes_back_as_a_status, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_stays_within_its_limit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(limit_is_told_without_an_error_to_fill, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(limit_is_reported_without_an_error_struct, set_up, tear_down),
         cmocka_unit_test_setup_teardown(records_stay_within_their_limit, set_up, tear_down),
         cmocka_unit_test(profile_that_is_being_filled_survives_each_failing_allocation),
         cmocka_unit_test(each_failing_write_stops_the_printing),
-        cmocka_unit_test(export_tells_progress_and_can_be_cancelled),
+        cmocka_unit_test(export_reports_progress_and_can_be_cancelled),
         cmocka_unit_test(a_tree_needs_no_more_than_it_takes),
         cmocka_unit_test(a_cut_off_over_two_chains_takes_memory_in_proportion),
     };

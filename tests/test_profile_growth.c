@@ -245,7 +245,7 @@ static hd_breakdown *random_breakdown(uint64_t *r) {
     return hd__test_below(r, 2) ? with_gaps(r, b) : b;
 }
 
-static void atoms_are_what_entries_hold_beyond_those_below(void **state) {
+static void atoms_are_bytes_of_entries_without_their_children(void **state) {
     (void)state;
     uint64_t r = 15;
     for (int round = 0; round < long_or_short(300, 20); round++) {
@@ -316,7 +316,7 @@ static void list_plainly(const hd_breakdown *b, const hd_rows *atoms, const uint
     free(class_of), free(weight), free(within);
 }
 
-static void budgets_list_what_gains_most_each_time(void **state) {
+static void budgets_list_the_largest_gain_each_time(void **state) {
     (void)state;
     uint64_t r = 16;
     for (int round = 0; round < long_or_short(400, 40); round++) {
@@ -417,8 +417,8 @@ int main(void) {
         cmocka_unit_test(budgets_are_in_proportion),
         cmocka_unit_test(comparing_is_in_proportion),
         cmocka_unit_test(inverting_for_a_tree_is_in_proportion),
-        cmocka_unit_test(atoms_are_what_entries_hold_beyond_those_below),
-        cmocka_unit_test(budgets_list_what_gains_most_each_time),
+        cmocka_unit_test(atoms_are_bytes_of_entries_without_their_children),
+        cmocka_unit_test(budgets_list_the_largest_gain_each_time),
         cmocka_unit_test(names_are_paid_for_once),
         cmocka_unit_test(inverting_for_a_cutoff_lists_the_same),
     };

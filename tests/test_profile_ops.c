@@ -269,7 +269,7 @@ static hd_status breakdown_merge(const hd_breakdown *const *b, size_t n, const h
     return status;
 }
 
-static void breakdowns_add_what_each_lists(void **state) {
+static void breakdowns_add_their_listed_entries(void **state) {
     (void)state;
     hd_profile *p = profile_new(2), *q = profile_new(2);
     hd_breakdown *b[2], *sum;
@@ -361,7 +361,7 @@ static hd_profile *calls_profile(void) {
     return p;
 }
 
-static void filter_keeps_or_drops_what_is_at_or_below(void **state) {
+static void filter_keeps_or_drops_cells_at_or_below(void **state) {
     (void)state;
     hd_profile *p = calls_profile();
     assert_text(made_text(filtered(heap_of(p), 0, "g", true)), "/main/f/g /U 4 1\n"
@@ -377,7 +377,7 @@ static void filter_keeps_or_drops_what_is_at_or_below(void **state) {
     hd_profile_free(p);
 }
 
-static void filter_of_a_breakdown_tells_what_is_listed(void **state) {
+static void filter_of_a_breakdown_has_the_listed_bytes(void **state) {
     (void)state;
     hd_profile *p = calls_profile();
     hd_breakdown *b = exported(p, (hd_cutoff){ .min_bytes = 8 });
@@ -416,7 +416,7 @@ static void filter_of_a_breakdown_tells_what_is_listed(void **state) {
     hd_profile_free(p);
 }
 
-static void hidden_nodes_leave_what_they_hold_to_the_node_above(void **state) {
+static void hidden_nodes_leave_their_bytes_to_the_parent(void **state) {
     (void)state;
     hd_profile *p = calls_profile();
     assert_text(made_text(hiding(heap_of(p), 0, "f")), "/main /T 3 2\n"
@@ -612,7 +612,7 @@ static void name_counts_once_per_path(void **state) {
     hd_profile_free(p);
 }
 
-static void ties_go_by_name_and_what_is_at_the_root_is_self(void **state) {
+static void ties_go_by_name_and_bytes_at_the_root_are_self(void **state) {
     (void)state;
     hd_profile *p = profile_new(1);
     add_cell(p, "/", NULL, 5, 1);
@@ -657,7 +657,7 @@ static char *unlisted_text(hd_heap heap, uint32_t axis) {
 }
 
 /* The unlisted bytes of a condensed heap are not self bytes: any function may have them. */
-static void top_tells_unlisted_bytes_from_self(void **state) {
+static void top_distinguishes_unlisted_bytes_from_self(void **state) {
     (void)state;
     hd_profile *p = calls_profile();
     hd_breakdown *all = exported(p, (hd_cutoff){ 0 }), *some = exported(p, (hd_cutoff){ .min_bytes = 16 }),
@@ -681,7 +681,7 @@ static void assert_top_printed(hd_heap heap, hd_top_options options, const char 
     hd_buffer_free(&out);
 }
 
-static void top_prints_what_is_not_listed(void **state) {
+static void top_prints_unlisted_bytes(void **state) {
     (void)state;
     hd_profile *p = calls_profile();
     hd_breakdown *b = exported(p, (hd_cutoff){ .min_bytes = 16 });
@@ -864,7 +864,7 @@ static void mergers_take_heaps_in_any_order_and_grouping(void **state) {
     }
 }
 
-static void mergers_hold_what_is_distinct(void **state) {
+static void memory_of_mergers_follows_distinct_entries(void **state) {
     (void)state;
     uint64_t r = 3, taken = 0;
     hd_profile *p = random_profile(&r, true);
@@ -893,7 +893,7 @@ static void mergers_hold_what_is_distinct(void **state) {
     hd_profile_free(p);
 }
 
-static void what_a_merger_cannot_take_changes_nothing(void **state) {
+static void a_refused_heap_does_not_change_a_merger(void **state) {
     (void)state;
     hd_profile *large = profile_new(1), *small = profile_new(1), *entry = profile_new(1);
     hd_breakdown *b, *c;
@@ -1316,27 +1316,27 @@ int main(void) {
         cmocka_unit_test(nodes_without_cells_are_not_merged),
         cmocka_unit_test(axes_are_matched_by_name),
         cmocka_unit_test(overflow_leaves_the_profile_as_it_was),
-        cmocka_unit_test(breakdowns_add_what_each_lists),
+        cmocka_unit_test(breakdowns_add_their_listed_entries),
         cmocka_unit_test(breakdowns_unite_their_axes),
-        cmocka_unit_test(filter_keeps_or_drops_what_is_at_or_below),
-        cmocka_unit_test(filter_of_a_breakdown_tells_what_is_listed),
+        cmocka_unit_test(filter_keeps_or_drops_cells_at_or_below),
+        cmocka_unit_test(filter_of_a_breakdown_has_the_listed_bytes),
         cmocka_unit_test(reroot_starts_paths_at_the_outermost_match),
-        cmocka_unit_test(hidden_nodes_leave_what_they_hold_to_the_node_above),
+        cmocka_unit_test(hidden_nodes_leave_their_bytes_to_the_parent),
         cmocka_unit_test(hidden_nodes_of_a_breakdown),
         cmocka_unit_test(invert_puts_the_innermost_first),
         cmocka_unit_test(inverted_paths_end_at_their_limit),
         cmocka_unit_test(inverted_chains_stay_in_proportion),
         cmocka_unit_test(breakdown_over_one_axis_can_be_inverted),
         cmocka_unit_test(name_counts_once_per_path),
-        cmocka_unit_test(ties_go_by_name_and_what_is_at_the_root_is_self),
+        cmocka_unit_test(ties_go_by_name_and_bytes_at_the_root_are_self),
         cmocka_unit_test(top_of_a_breakdown_has_bounds),
-        cmocka_unit_test(top_tells_unlisted_bytes_from_self),
-        cmocka_unit_test(top_prints_what_is_not_listed),
+        cmocka_unit_test(top_distinguishes_unlisted_bytes_from_self),
+        cmocka_unit_test(top_prints_unlisted_bytes),
         cmocka_unit_test(top_is_printed_in_columns),
         cmocka_unit_test(merging_is_associative_and_commutative),
         cmocka_unit_test(mergers_take_heaps_in_any_order_and_grouping),
-        cmocka_unit_test(mergers_hold_what_is_distinct),
-        cmocka_unit_test(what_a_merger_cannot_take_changes_nothing),
+        cmocka_unit_test(memory_of_mergers_follows_distinct_entries),
+        cmocka_unit_test(a_refused_heap_does_not_change_a_merger),
         cmocka_unit_test(operations_agree_with_each_other),
         FIXTURE(each_failing_allocation_comes_back_as_a_status),
         FIXTURE(memory_stays_within_its_limit),

@@ -276,7 +276,7 @@ static void assert_canonical(const hd_breakdown *b) {
 
 static model expected; /* large */
 
-static void export_and_cut_do_what_the_pseudo_algorithm_does(void **state) {
+static void export_and_cut_agree_with_the_pseudo_algorithm(void **state) {
     (void)state;
     uint64_t r = 1;
     input in;
@@ -514,7 +514,7 @@ static void renaming_keeps_the_total_and_the_other_axes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(export_and_cut_do_what_the_pseudo_algorithm_does),
+        cmocka_unit_test(export_and_cut_agree_with_the_pseudo_algorithm),
         cmocka_unit_test(children_add_up_to_their_parent),
         cmocka_unit_test(every_route_to_an_entry_is_a_row),
         cmocka_unit_test(cumulative_entries_with_gaps_are_all_kept),

@@ -265,7 +265,7 @@ static void assert_label(const hd_heap *heap, const hd_heap *than, const char *e
     hd_buffer_free(&text);
 }
 
-static void a_label_has_all_parts_or_those_that_differ(void **state) {
+static void a_label_has_all_parts_or_the_different_ones(void **state) {
     (void)state;
     hd_label x[] = { { "host", "a" }, { "zone", "1" } }, y[] = { { "host", "b" }, { "zone", "1" } };
     hd_heap before = { .allocator = "malloc", .kind = HD_HEAP_PEAK, .process = "app", .pid = 7, .dump = "0x1",
@@ -412,7 +412,7 @@ static hd_status count_row(void *user, const hd_tree_row *row) {
     return ++seen->count == seen->stop_at ? seen->status : HD_OK;
 }
 
-static void tree_stops_at_the_row_that_says_so_and_returns_what_it_said(void **state) {
+static void tree_stops_at_a_failing_row_and_returns_its_status(void **state) {
     (void)state;
     hd_profile *p = document_profile();
     hd_heap heap = { .profile = p };
@@ -546,14 +546,14 @@ int main(void) {
         cmocka_unit_test(tree_does_not_indent_chains_of_single_frames),
         cmocka_unit_test(rows_fold_only_when_bytes_and_blocks_are_equal),
         cmocka_unit_test(rows_come_in_the_order_that_is_asked_for),
-        cmocka_unit_test(a_label_has_all_parts_or_those_that_differ),
+        cmocka_unit_test(a_label_has_all_parts_or_the_different_ones),
         cmocka_unit_test(tree_prints_sizes_in_units_rounded),
         cmocka_unit_test(tree_joins_the_names_of_entries_that_are_not_listed),
         cmocka_unit_test(tree_keeps_every_name_on_its_line),
         cmocka_unit_test(labels_are_shown_as_names_are),
         cmocka_unit_test(tree_of_nothing_is_its_total),
         cmocka_unit_test(parts_larger_than_the_whole_have_no_share_and_a_warning),
-        cmocka_unit_test(tree_stops_at_the_row_that_says_so_and_returns_what_it_said),
+        cmocka_unit_test(tree_stops_at_a_failing_row_and_returns_its_status),
         cmocka_unit_test(first_axis_has_to_be_one_of_the_profile),
         cmocka_unit_test(very_deep_trees),
         cmocka_unit_test(rows_of_deep_trees_are_bounded),

@@ -116,7 +116,7 @@ static bool say_foo(talker *t, hd_detail detail, hd_memory_dump *dump) {
     return true;
 }
 
-static void a_dump_says_what_its_providers_say(void **state) {
+static void a_dump_has_the_values_of_its_providers(void **state) {
     (void)state;
     hd_buffer bytes = { 0 };
     hd_memory_dump_manager *m = manager_of(&bytes, (hd_memory_dump_manager_desc){ .pid = 42, .process = "app", .heap_cutoff.min_bytes = 64 });
@@ -242,7 +242,7 @@ static bool say_wrong(talker *t, hd_detail detail, hd_memory_dump *dump) {
     return true;
 }
 
-static void a_provider_whose_call_fails_has_failed(void **state) {
+static void a_provider_with_a_failing_call_has_failed(void **state) {
     (void)state;
     static const char *const sentences[] = {
         "provider wrong failed: duplicate value: size of first",
@@ -398,7 +398,7 @@ static uint64_t value_after(const hd_buffer *bytes, const char *quoted) {
     return value;
 }
 
-static void a_recorders_heap_comes_with_what_the_recorder_takes(void **state) {
+static void a_recorders_heap_comes_with_the_recorders_overhead(void **state) {
     (void)state;
     static char blocks[4];
     hd_buffer bytes = { 0 };
@@ -661,14 +661,14 @@ static void kinds_and_names_come_through(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(providers_hear_of_heap_profiling_as_early_as_registration),
-        cmocka_unit_test(a_dump_says_what_its_providers_say),
+        cmocka_unit_test(a_dump_has_the_values_of_its_providers),
         cmocka_unit_test(a_dump_of_which_nobody_says_anything_is_not_written),
         cmocka_unit_test(a_provider_that_fails_has_no_part_and_after_three_times_is_asked_no_more),
-        cmocka_unit_test(a_provider_whose_call_fails_has_failed),
+        cmocka_unit_test(a_provider_with_a_failing_call_has_failed),
         cmocka_unit_test(providers_that_call_their_manager_are_refused),
         cmocka_unit_test(a_dump_before_the_last_is_refused_and_nobody_asked),
         cmocka_unit_test(ticks_dump_by_period_the_first_and_every_so_many_in_detail),
-        cmocka_unit_test(a_recorders_heap_comes_with_what_the_recorder_takes),
+        cmocka_unit_test(a_recorders_heap_comes_with_the_recorders_overhead),
         cmocka_unit_test(kinds_and_names_come_through),
         cmocka_unit_test(contexts_with_their_bytes_are_a_profile),
         cmocka_unit_test(faults_come_back_and_leave_nothing_behind),

@@ -213,7 +213,7 @@ static void *wait_until_unlocked(void *lock) {
 
 /* With several threads, the peak by context is exact except for bytes that shards have not reported. Sizes are small,
    so most bytes are pending, in entries that sites share. */
-static void the_peak_has_what_was_pending(void **state) {
+static void the_peak_has_pending_bytes(void **state) {
     enum { TYPES = 150, BLOCKS = 40000, SLACK = 2 * 16 * 4096 };
     static char type[TYPES][8];
     static uint16_t size[BLOCKS];
@@ -532,7 +532,7 @@ static size_t unwind_a_new_module(void *user, const void **pcs, size_t capacity)
     return 1;
 }
 
-static void unwinders_tell_of_modules(void **state) {
+static void unwinders_report_modules(void **state) {
     (void)state;
     create(&(hd_recorder_desc){ .tracker = { .capture = HD_CAPTURE_NATIVE_STACK, .unwind = unwind_a_new_module } });
     hd_record_alloc(rec, at(1), 8, NULL);
@@ -636,7 +636,7 @@ static void take_stat(void *user, const hd_allocator_stat *s) {
             (unsigned long long)s->value);
 }
 
-static void an_allocator_tells_of_itself(void **state) {
+static void an_allocator_reports_its_values(void **state) {
     static hd_allocator_stat many[HD_ALLOCATOR_STATS + 1];
     static char called[HD_ALLOCATOR_STATS + 1][8];
     hd_allocator_stat some[] = { { "malloc/arenas", "size", "bytes", 100 }, { "malloc/arenas", "free", "bytes", 7 },
@@ -691,7 +691,7 @@ static void the_tail_of_a_region_can_go(void **state) {
 }
 
 /* Another process may write any value to the used size. Nobody then frees memory that he uses, or uses it twice. */
-static void what_is_used_may_lie(void **state) {
+static void the_used_size_may_be_false(void **state) {
     static char many[5000][8];
     const uint64_t lie = 4096;
     uint64_t used;
@@ -720,7 +720,7 @@ static void keep_lifetimes(void *user, const hd_lifetimes *l, const uint64_t *pc
     to[pcs[0] - 0x10] = *l;
 }
 
-static void lifetimes_are_told_of_the_freed_and_the_living(void **state) {
+static void lifetimes_are_reported_for_freed_and_live_blocks(void **state) {
     uintptr_t stack[2] = { 0x10, 0 };
     hd_lifetimes of[2] = { { 0 } };
     (void)state;
@@ -747,7 +747,7 @@ static void lifetimes_are_told_of_the_freed_and_the_living(void **state) {
     assert_int_equal(hd_recorder_view_lifetimes(seen, BYTES, 0, 0, NULL, keep_lifetimes, of, NULL), HD_UNSUPPORTED);
 }
 
-static void what_is_wrong_is_told(void **state) {
+static void faults_are_reported(void **state) {
     hd_recorder_desc desc = { .region = region, .region_bytes = BYTES };
     hd_recorded r;
     hd_error err;
@@ -946,7 +946,7 @@ static void count_page(void *user, uint64_t address) {
 
 /* Each record names the previous one as its parent, and columns lead to the same rows repeatedly. A view reads no
    more than the size of the region. */
-static void parents_do_not_multiply_what_is_read(void **state) {
+static void parents_do_not_multiply_reading(void **state) {
     enum { SMALL = 2 << 20, PARENTS = 20, APART = 1 << 14, ROWS_AT = 1 << 20 };
     uint64_t calls, one = 0;
     (void)state;
@@ -1063,7 +1063,7 @@ static void a_hostile_process_falsifies_figures_only(void **state) {
 }
 
 /* Killed at any time: the recording is complete, except for the last call of its thread. */
-static void what_a_killed_process_recorded_is_there(void **state) {
+static void a_killed_process_leaves_its_recording(void **state) {
     (void)state;
     struct { volatile uint64_t blocks; } *tally = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (unsigned round = 0; round < (unsigned)long_or_short(100, 12); round++) {
@@ -1094,30 +1094,30 @@ int main(void) {
         cmocka_unit_test_setup_teardown(each_kind_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(a_block_is_temporary_when_it_goes_before_the_next_comes, setup, teardown),
         cmocka_unit_test_setup_teardown(the_peak_is_exact_with_one_thread, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_peak_has_what_was_pending, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_peak_has_pending_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(children_begin_records_of_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(program_counters_are_named_by_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(transparent_modules_lie_in_others, setup, teardown),
         cmocka_unit_test_setup_teardown(modules_are_found_by_address_and_time, setup, teardown),
         cmocka_unit_test_setup_teardown(modules_are_found_among_many, setup, teardown),
-        cmocka_unit_test_setup_teardown(unwinders_tell_of_modules, setup, teardown),
+        cmocka_unit_test_setup_teardown(unwinders_report_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(notes_are_the_callers, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_used_may_lie, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_used_size_may_be_false, setup, teardown),
         cmocka_unit_test_setup_teardown(pages_with_blocks_are_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(pages_without_blocks_go, setup, teardown),
         cmocka_unit_test_setup_teardown(pages_of_a_child, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_allocator_tells_of_itself, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_allocator_reports_its_values, setup, teardown),
         cmocka_unit_test_setup_teardown(the_tail_of_a_region_can_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(lifetimes_are_told_of_the_freed_and_the_living, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_wrong_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(lifetimes_are_reported_for_freed_and_live_blocks, setup, teardown),
+        cmocka_unit_test_setup_teardown(faults_are_reported, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_region_loses_blocks_and_nothing_else, setup, teardown),
         cmocka_unit_test_setup_teardown(a_snapshot_counts_operations_that_do_not_end, setup, teardown),
         cmocka_unit_test_setup_teardown(a_region_is_mapped_as_it_is_needed, setup, teardown),
         cmocka_unit_test_setup_teardown(every_word_may_be_anything, setup, teardown),
         cmocka_unit_test_setup_teardown(threads_leave_exact_figures, setup, teardown),
 #if !defined(__SANITIZE_THREAD__)
-        cmocka_unit_test_setup_teardown(what_a_killed_process_recorded_is_there, setup, teardown),
-        cmocka_unit_test_setup_teardown(parents_do_not_multiply_what_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_killed_process_leaves_its_recording, setup, teardown),
+        cmocka_unit_test_setup_teardown(parents_do_not_multiply_reading, setup, teardown),
         cmocka_unit_test_setup_teardown(records_are_counted_by_their_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(a_forged_row_of_a_full_region_leads_nowhere, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hostile_process_falsifies_figures_only, setup, teardown),

@@ -589,7 +589,7 @@ static void full_pages_stay_correct(void **state) {
 }
 
 /* The number of slots of each size of bucket, and its kind. */
-static void buckets_have_as_many_slots_as_told(void **state) {
+static void buckets_have_their_numbers_of_slots(void **state) {
     static const uint16_t untimed[HD__BUCKET_STEPS] = { 2, 4, 5, 9, 13, 16, 16, 16, 18, 24, 32, 38, 54, 66, 82, 108,
                                                  22, 29, 38, 50, 66, 92, 134, 218, 256 };
     static const uint16_t timed[HD__BUCKET_STEPS] = { 1, 2, 4, 6, 8, 11, 13, 16, 12, 16, 21, 25, 36, 44, 54, 72,
@@ -662,7 +662,7 @@ static void a_page_has_buckets_of_all_kinds(void **state) {
 
 /* Two places share a byte of an index, in buckets of all sizes. The second block gives the bucket an index with one
    byte per place, and nothing is lost. */
-static void places_next_to_each_other_are_told_apart(void **state) {
+static void neighbouring_places_are_distinguished(void **state) {
     (void)state;
     for (uint32_t timed = 0; timed < 2; timed++)
         for (uint64_t n = 1; n <= 128; n++)
@@ -738,7 +738,7 @@ static void blocks_of_one_size_cost_at_most_20_bytes(void **state) {
 }
 
 /* A block gets a time, and the OS has no memory for a larger bucket: nothing changes. */
-static void what_cannot_be_replaced_stays(void **state) {
+static void blocks_that_cannot_be_replaced_stay(void **state) {
     static const unsigned counts[] = { 2, 16, 17, 18, 50, 108, 218, 256 };
     (void)state;
     for (unsigned k = 0; k < COUNT(counts); k++) {
@@ -791,7 +791,7 @@ static void what_cannot_be_replaced_stays(void **state) {
 }
 
 /* Blocks of 2 GiB and more are replaced by blocks with times: their bucket moves, and slots get new numbers. */
-static void what_is_replaced_while_its_bucket_moves_is_told(void **state) {
+static void blocks_replaced_while_their_bucket_moves_are_returned(void **state) {
     hd_register *reg = hd_register_create(NULL);
     hd_allocation got, was[6];
     (void)state;
@@ -869,7 +869,7 @@ static void clumps_come_and_go(void **state) {
 }
 
 /* Nine tenths of a million blocks, placed as by a malloc, are freed at random. */
-static void what_is_freed_at_random_is_given_back(void **state) {
+static void memory_freed_at_random_is_given_back(void **state) {
     enum { N = 1000000 };
     hd_register *reg = hd_register_create(NULL);
     uint32_t *order = malloc(N * sizeof *order);
@@ -917,7 +917,7 @@ static void pages_of_the_os_that_are_larger_stay_whole(void **state) {
 }
 
 /* Pages that were kept during high use are given back when use is low. */
-static void what_is_freed_far_apart_is_given_back(void **state) {
+static void memory_freed_far_apart_is_given_back(void **state) {
     enum { N = 40000 };
     hd_register *reg = hd_register_create(NULL);
     (void)state;
@@ -1209,18 +1209,18 @@ int main(void) {
         TEST(addresses_anywhere_find_room),
         TEST(spans_that_share_a_home_stay_correct),
         TEST(full_pages_stay_correct),
-        TEST(buckets_have_as_many_slots_as_told),
+        TEST(buckets_have_their_numbers_of_slots),
         TEST(a_page_has_buckets_of_all_kinds),
-        TEST(places_next_to_each_other_are_told_apart),
+        TEST(neighbouring_places_are_distinguished),
         TEST(a_full_page_thins_out),
         TEST(blocks_of_one_size_cost_at_most_20_bytes),
-        TEST(what_cannot_be_replaced_stays),
-        TEST(what_is_replaced_while_its_bucket_moves_is_told),
+        TEST(blocks_that_cannot_be_replaced_stay),
+        TEST(blocks_replaced_while_their_bucket_moves_are_returned),
         TEST(times_are_kept_where_there_are_any),
         TEST(sizes_of_2_gib_and_more_come_and_go),
         TEST(clumps_come_and_go),
-        TEST(what_is_freed_at_random_is_given_back),
-        TEST(what_is_freed_far_apart_is_given_back),
+        TEST(memory_freed_at_random_is_given_back),
+        TEST(memory_freed_far_apart_is_given_back),
         TEST(leaves_next_to_each_other_have_entries_of_their_own),
         TEST(two_leaves_take_turns_in_an_entry),
         TEST(recent_leaves_have_a_limit),

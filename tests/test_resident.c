@@ -92,7 +92,7 @@ static void one_that_holds_blocks_is_no_stack(void **state) {
 }
 
 /* Each text is refused, and adds nothing. */
-static void what_no_kernel_writes_is_refused(void **state) {
+static void lines_that_no_kernel_writes_are_refused(void **state) {
     static const char *const bad[] = {
         "", " ", "x", "Rss: 4 kB", "1000", "1000-", "1000-2000", "1000-2000 ", "1000-2000 rw-", "1000-2000 rw-p0 0 0:0 0",
         "2000-1000 rw-p 0 00:00 0", "1000-1000 rw-p 0 00:00 0", "-1000 rw-p 0 00:00 0", "1000-2000 rw-p  00:00 0",
@@ -158,7 +158,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(each_map_is_a_part, begin, end),
         cmocka_unit_test_setup_teardown(stacks_are_guessed_by_the_page_below, begin, end),
         cmocka_unit_test_setup_teardown(one_that_holds_blocks_is_no_stack, begin, end),
-        cmocka_unit_test_setup_teardown(what_no_kernel_writes_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(lines_that_no_kernel_writes_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(lines_end_where_they_end, begin, end),
         cmocka_unit_test_setup_teardown(there_may_be_many, begin, end),
     };

@@ -93,7 +93,7 @@ static void a_heap_without_cells_is_a_row_without_bytes(void **state) {
     hd_profile_free(p);
 }
 
-static void what_has_no_column_is_refused(void **state) {
+static void values_without_a_column_are_refused(void **state) {
     (void)state;
     static const char *const reserved[] = { "", "bytes", "stack_hash", "axis_x", "time" };
     hd_profile *p = profile_new(1);
@@ -177,7 +177,7 @@ static void reads(const char *text, const char *expected) {
     hd_dump_free(dump);
 }
 
-static void columns_stand_in_any_order(void **state) {
+static void columns_may_have_any_order(void **state) {
     (void)state;
     reads("bytes,stack,host\n5,a;b,x\n3,a,x\n2,a,y\n", "host=x -\n/a/b 5 -\n/a 3 -\nhost=y -\n/a 2 -\n");
     reads("\xef\xbb\xbf" "blocks,bytes,stack\r\n1,5,a\r\n\r\n", "-\n/a 5 1\n");
@@ -205,7 +205,7 @@ static void rows_of_one_cell_add_up(void **state) {
     reads("stack,cumulative,bytes\na,cumulative,5\nb,cumulative,4\n", "- cumulative\n/ 9 -\n/a 5 -\n/b 4 -\n"); /* no total */
 }
 
-static void other_heaps_may_stand_between(void **state) {
+static void other_heaps_may_come_between(void **state) {
     (void)state;
     reads("kind,stack,bytes\nlive,a,1\npeak,a,2\nlive,a,3\n,b,4\n", "-\n/a 4 -\n/b 4 -\n-\n/a 2 -\n");
     reads("stack,kind,bytes\na,live,1\na,peak,2\na,live,3\n", "-\n/a 4 -\n-\n/a 2 -\n");
@@ -371,7 +371,7 @@ static void a_text_has_no_zero_bytes(void **state) {
 }
 
 /* A row of a malformed heap does not belong to the previous heap. */
-static void what_follows_a_bad_row_is_not_taken_for_another_heap(void **state) {
+static void rows_after_a_bad_row_keep_their_heap(void **state) {
     (void)state;
     hd_dump *dump;
     hd_error err;
@@ -707,12 +707,12 @@ int main(void) {
         cmocka_unit_test(entries_are_cumulative),
         cmocka_unit_test(no_heaps_are_names_of_columns),
         cmocka_unit_test(a_heap_without_cells_is_a_row_without_bytes),
-        cmocka_unit_test(what_has_no_column_is_refused),
+        cmocka_unit_test(values_without_a_column_are_refused),
         cmocka_unit_test(hashes_of_long_paths),
-        cmocka_unit_test(columns_stand_in_any_order),
+        cmocka_unit_test(columns_may_have_any_order),
         cmocka_unit_test(names_are_escaped),
         cmocka_unit_test(rows_of_one_cell_add_up),
-        cmocka_unit_test(other_heaps_may_stand_between),
+        cmocka_unit_test(other_heaps_may_come_between),
         cmocka_unit_test(an_axis_may_turn_up_late),
         cmocka_unit_test(times_are_iso_8601),
         cmocka_unit_test(a_row_without_bytes_adds_nothing),
@@ -721,7 +721,7 @@ int main(void) {
         cmocka_unit_test(bounds_that_cannot_be_are_refused),
         cmocka_unit_test(bad_json_is_named_and_left_out),
         cmocka_unit_test(a_text_has_no_zero_bytes),
-        cmocka_unit_test(what_follows_a_bad_row_is_not_taken_for_another_heap),
+        cmocka_unit_test(rows_after_a_bad_row_keep_their_heap),
         cmocka_unit_test(heaps_come_back),
         cmocka_unit_test(cut_off_anywhere),
         cmocka_unit_test(every_bit_turned),

@@ -41,7 +41,7 @@ static bool near(double a, double b, double relative) { return fabs(a - b) <= re
 
 /* The functions that sampling needs. ---------------------------------------------------------- */
 
-static void logarithms_and_chances_are_those_of_libm(void **state) {
+static void logarithms_and_probabilities_equal_libm(void **state) {
     (void)state;
     for (int i = 0; i <= 53; i++) assert_true(near(hd__number_log(ldexp(1, -i)), log(ldexp(1, -i)), 1e-13) || !i);
     for (int i = 1; i < 1000; i++) assert_true(near(hd__number_log(i / 1000.0), log(i / 1000.0), 1e-13));
@@ -121,7 +121,7 @@ static void blocks_much_larger_than_the_gap_are_all_recorded_as_they_are(void **
 }
 
 /* One block of 1 / (1 - exp(-64 / 65536)) is sampled, and represents all of these. */
-static void a_sampled_block_stands_for_those_left_out(void **state) {
+static void a_sampled_block_represents_the_skipped_ones(void **state) {
     (void)state;
     hd_recorder *rec = sampler(65536, 7);
     uint64_t i = 1;
@@ -498,11 +498,11 @@ static void forked_children_draw_samples_of_their_own(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logarithms_and_chances_are_those_of_libm),
+        cmocka_unit_test(logarithms_and_probabilities_equal_libm),
         cmocka_unit_test(standard_errors_are_square_roots),
         cmocka_unit_test(variances_are_added_exactly),
         cmocka_unit_test(blocks_much_larger_than_the_gap_are_all_recorded_as_they_are),
-        cmocka_unit_test(a_sampled_block_stands_for_those_left_out),
+        cmocka_unit_test(a_sampled_block_represents_the_skipped_ones),
         cmocka_unit_test(equal_seeds_draw_equal_samples),
         cmocka_unit_test(freed_samples_go_however_full_the_filter_is),
         cmocka_unit_test(reallocations_and_types_of_blocks_left_out),

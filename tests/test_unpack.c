@@ -154,7 +154,7 @@ static void members_end_to_end_are_one_text(void **state) {
     free(text);
 }
 
-static void what_nobody_unpacks_is_unsupported_and_named(void **state) {
+static void packing_without_an_unpacker_is_unsupported_and_named(void **state) {
     (void)state;
     static const char *const begin[][2] = {
         { "\x1f\x8b\x08", "compressed with gzip: unpack it, or set hd_options.unpackers" },
@@ -182,7 +182,7 @@ static void *marked_open(void *user, hd_allocator allocator, hd_read_fn packed, 
     return s;
 }
 
-static void of_several_unpackers_the_magic_tells_which(void **state) {
+static void the_magic_number_selects_the_unpacker(void **state) {
     (void)state;
     static char user[] = "for open";
     const hd_unpacker both[2] = { unpack_stored, { "marked", "MARK", marked_open, stored_read, stored_close, user } };
@@ -229,7 +229,7 @@ static void memory_that_a_stream_claims_has_a_bound(void **state) {
 }
 
 /* Strictly an error with its place in the text; leniently the events before it. */
-static void streams_cut_anywhere_keep_what_came_before(void **state) {
+static void streams_cut_anywhere_keep_the_part_before(void **state) {
     (void)state;
     char *text = trace_of(trace, NULL);
     uint8_t bytes[8192];
@@ -400,7 +400,7 @@ static void the_memory_allowed_is_for_both_sides_of_the_packing(void **state) {
     free(text);
 }
 
-static void what_is_inside_may_be_no_trace(void **state) {
+static void the_content_may_be_no_trace(void **state) {
     (void)state;
     static const char *const texts[] = { "", "x", "\x1f\x8b\x08" };
     hd_options options = { .unpackers = &unpack_stored, .unpacker_count = 1 };
@@ -418,16 +418,16 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(traces_may_be_gzip_compressed_in_memory_callbacks_and_files),
         cmocka_unit_test(members_end_to_end_are_one_text),
-        cmocka_unit_test(what_nobody_unpacks_is_unsupported_and_named),
-        cmocka_unit_test(of_several_unpackers_the_magic_tells_which),
+        cmocka_unit_test(packing_without_an_unpacker_is_unsupported_and_named),
+        cmocka_unit_test(the_magic_number_selects_the_unpacker),
         cmocka_unit_test(memory_that_a_stream_claims_has_a_bound),
-        cmocka_unit_test(streams_cut_anywhere_keep_what_came_before),
+        cmocka_unit_test(streams_cut_anywhere_keep_the_part_before),
         cmocka_unit_test(objects_before_the_cut_are_kept),
         cmocka_unit_test(packed_bytes_that_cannot_be_read_are_an_input_error),
         cmocka_unit_test(every_byte_changed_is_survived),
         cmocka_unit_test(a_stream_that_cannot_be_opened_is_out_of_memory),
         cmocka_unit_test(the_memory_allowed_is_for_both_sides_of_the_packing),
-        cmocka_unit_test(what_is_inside_may_be_no_trace),
+        cmocka_unit_test(the_content_may_be_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,7 +131,7 @@ static void the_sample_has_these_values(void **state) {
     free(text);
 }
 
-static void what_holds_what_is_as_in_devtools(void **state) {
+static void retainers_are_as_in_devtools(void **state) {
     (void)state;
     static const uint8_t kinds[] = { 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 0 };
     /* The list does not retain the page's Window or the closure. The key retains the value. */
@@ -169,7 +169,7 @@ static void what_holds_what_is_as_in_devtools(void **state) {
     free(text);
 }
 
-static void distances_are_those_of_devtools(void **state) {
+static void distances_are_as_in_devtools(void **state) {
     (void)state;
     enum { SYSTEM = HD_V8_SYSTEM };
     /* Window belongs to the page. The value is dominated by its key, not by the table. Four nodes have no path. */
@@ -289,7 +289,7 @@ static void every_layout_gives_the_same(void **state) {
 }
 
 /* Fields in another order, an unknown field, and no detachedness. */
-static void meta_says_what_fields_there_are(void **state) {
+static void meta_lists_the_fields(void **state) {
     (void)state;
     static const char text[] =
         "{\"snapshot\":{\"title\":\"x\",\"meta\":{\"node_fields\":[\"id\",\"colour\",\"edge_count\",\"name\",\"type\",\"self_size\"],"
@@ -313,7 +313,7 @@ static void meta_says_what_fields_there_are(void **state) {
     hd_dump_free(doc);
 }
 
-static void what_is_wrong_is_told(void **state) {
+static void faults_are_reported(void **state) {
     (void)state;
     static const struct { const char *from, *to, *at, *message; hd_status status; } wrong[] = {
         { "{\"snapshot\"", "[\"snapshot\"", "[", "expected '{', found '['", 0 },
@@ -410,7 +410,7 @@ static void rewrites(const char *text, size_t size) {
     hd_buffer_free(&out);
 }
 
-static void what_is_left_of_malformed_files_is_well_formed(void **state) {
+static void repaired_files_are_well_formed(void **state) {
     (void)state;
     char *text = make("\n,"), *wrong;
     hd_options lenient = { .lenient = true };
@@ -538,7 +538,7 @@ static void reading_may_fail(void **state) {
     free(text);
 }
 
-static void what_is_announced_takes_no_memory(void **state) {
+static void announced_counts_take_no_memory(void **state) {
     (void)state;
     char *text = make(","), *one = changed(text, "\"node_count\":12", "\"node_count\":1000000000"),
          *two = changed(one, "\"edge_count\":15", "\"edge_count\":4000000000");
@@ -578,7 +578,7 @@ static void reading_and_writing_can_be_cancelled(void **state) {
     free(text);
 }
 
-static void formats_are_told_apart(void **state) {
+static void formats_are_distinguished(void **state) {
     (void)state;
     static const struct { const char *text, *name; } files[] = {
         { "{\"snapshot\":{\"meta\":{\"node_fields\"", "heapsnapshot" }, { " {\n \"snapshot\" : { \"meta\"", "heapsnapshot" },
@@ -737,7 +737,7 @@ static void nodes_lead_to_detached_nodes(void **state) {
     free(old);
 }
 
-static void detached_classes_are_those_of_devtools(void **state) {
+static void detached_classes_are_as_in_devtools(void **state) {
     (void)state;
     uint8_t *data;
     size_t size, detached = 0, attached = 0;
@@ -824,7 +824,7 @@ static void origins_have_these_values(void **state) {
 }
 
 /* Faults in members: the offset in the file and the message. Leniently a warning, and everything before the fault. */
-static void wrong_origins_are_told(void **state) {
+static void wrong_origins_are_reported(void **state) {
     (void)state;
     static const struct { const char *locations, *functions, *tree, *at, *message; } cases[] = {
         { "[12,9,10]", FUNCTIONS, "[]", "]", "locations: expected a whole record" },
@@ -1017,25 +1017,25 @@ static void types_of_edges_are_found_among_weak_ones(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sample_has_these_values),
-        cmocka_unit_test(what_holds_what_is_as_in_devtools),
-        cmocka_unit_test(distances_are_those_of_devtools),
+        cmocka_unit_test(retainers_are_as_in_devtools),
+        cmocka_unit_test(distances_are_as_in_devtools),
         cmocka_unit_test(real_snapshots_have_these_values),
         cmocka_unit_test(every_layout_gives_the_same),
-        cmocka_unit_test(meta_says_what_fields_there_are),
-        cmocka_unit_test(what_is_wrong_is_told),
-        cmocka_unit_test(what_is_left_of_malformed_files_is_well_formed),
+        cmocka_unit_test(meta_lists_the_fields),
+        cmocka_unit_test(faults_are_reported),
+        cmocka_unit_test(repaired_files_are_well_formed),
         cmocka_unit_test(all_that_is_whole_is_kept),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(reading_may_fail),
-        cmocka_unit_test(what_is_announced_takes_no_memory),
+        cmocka_unit_test(announced_counts_take_no_memory),
         cmocka_unit_test(reading_and_writing_can_be_cancelled),
-        cmocka_unit_test(formats_are_told_apart),
+        cmocka_unit_test(formats_are_distinguished),
         cmocka_unit_test(graphs_are_written),
         cmocka_unit_test(snapshots_are_compared_object_by_object),
         cmocka_unit_test(nodes_lead_to_detached_nodes),
-        cmocka_unit_test(detached_classes_are_those_of_devtools),
+        cmocka_unit_test(detached_classes_are_as_in_devtools),
         cmocka_unit_test(origins_have_these_values),
-        cmocka_unit_test(wrong_origins_are_told),
+        cmocka_unit_test(wrong_origins_are_reported),
         cmocka_unit_test(origins_of_damaged_files_add_no_warning),
         cmocka_unit_test(trees_of_any_shape_take_linear_room),
         cmocka_unit_test(every_allocation_for_origins_may_fail),

@@ -159,7 +159,7 @@ static char *changed(const char *from, const char *to) {
     return copy;
 }
 
-static void damage_is_told_in_one_line(void **state) {
+static void damage_is_reported_in_one_line(void **state) {
     (void)state;
     static const struct { const char *from, *to, *at, *strict, *lenient; uint64_t nodes, edges, names; } cases[] = {
         { "\"node_count\":7", "\"node_count\":9", "],\n\"edges\"", "node_count is 9, found 7", "", 7, 8, 7 },
@@ -240,7 +240,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_that_are_cut_off),
         cmocka_unit_test(real_files_that_are_cut_off),
-        cmocka_unit_test(damage_is_told_in_one_line),
+        cmocka_unit_test(damage_is_reported_in_one_line),
         cmocka_unit_test(lost_names_are_no_other_names),
         cmocka_unit_test(memory_may_fail_on_the_way),
     };

@@ -92,7 +92,7 @@ static void new_and_gone_objects_are_no_evidence(void **state) {
 }
 
 /* Strings have one class, and so has code; two processes of one program differ in their names. */
-static void names_of_strings_and_code_tell_sessions_apart(void **state) {
+static void names_of_strings_and_code_distinguish_sessions(void **state) {
     (void)state;
     fill(300, 0);
     for (uint32_t i = 0; i < 300; i++) nodes[0][i].type = nodes[1][i].type = i % 2 ? STRING : CODE;
@@ -212,7 +212,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(more_than_one_in_a_hundred_is_another_session),
         cmocka_unit_test(new_and_gone_objects_are_no_evidence),
-        cmocka_unit_test(names_of_strings_and_code_tell_sessions_apart),
+        cmocka_unit_test(names_of_strings_and_code_distinguish_sessions),
         cmocka_unit_test(another_type_is_another_object),
         cmocka_unit_test(detached_nodes_stay_the_same_objects),
         cmocka_unit_test(nothing_in_common_is_another_session),

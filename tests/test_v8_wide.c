@@ -43,7 +43,7 @@ static hd_str class_of(const hd_graph *g, uint32_t object) {
     return hd_graph_class(g, hd_graph_object(g, object).class_index).name;
 }
 
-static void wide_ids_tell_objects_apart(void **state) {
+static void wide_ids_distinguish_objects(void **state) {
     (void)state;
     hd_dump *before = read_file("v8-ids-1.heapsnapshot"), *after = read_file("v8-ids-2.heapsnapshot");
     hd_identity_change *c = NULL;
@@ -269,7 +269,7 @@ static void types_that_old_v8_does_not_name(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wide_ids_tell_objects_apart),
+        cmocka_unit_test(wide_ids_distinguish_objects),
         cmocka_unit_test(ids_of_all_widths_are_kept),
         cmocka_unit_test(pairs_of_wide_tables_hang_from_the_key),
         cmocka_unit_test(graphs_keep_wide_ids),

@@ -33,7 +33,7 @@ static hd_dump *written(const hd_graph *g, told *t) {
 }
 
 /* A root refers to the cache; garbage refers to the image that the cache keeps. */
-static void garbage_holds_nothing(void **state) {
+static void garbage_keeps_nothing(void **state) {
     (void)state;
     static const char text[] = "a 2 x 0\nt 1 Cache\nt 2 Image\nt 3 Garbage\no 1 1 10 2\no 2 2 100000\no 3 3 8 2\nr 1 1 0\nc x 1\n";
     hd_dump *from;
@@ -249,7 +249,7 @@ static void random_graphs_hold_the_same(void **state) {
 
 /* If writing fails for lack of memory, nothing is left behind. Some of the graphs have one root for all, some have
    keys without records. */
-static void failing_allocations_are_told(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         uint64_t random = seed;
@@ -274,9 +274,9 @@ static void failing_allocations_are_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(garbage_holds_nothing),
+        cmocka_unit_test(garbage_keeps_nothing),
         cmocka_unit_test(random_graphs_hold_the_same),
-        cmocka_unit_test(failing_allocations_are_told),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void growth_is_of_the_last_minute(void **state) {
     watch_free(&t);
 }
 
-static void resident_bytes_are_told_as_growth_is(void **state) {
+static void resident_bytes_are_shown_like_growth(void **state) {
     watch_table t = { 0 };
     (void)state;
     assert_true(watch_rss(&t) == HD_UNKNOWN && watch_rss_growth(&t) == 0);
@@ -93,7 +93,7 @@ static void a_site_that_comes_later_had_nothing(void **state) {
 }
 
 /* Blocks that are live at both moments add no error. Other blocks add at most the errors of both moments. */
-static void growth_has_the_error_of_what_changed(void **state) {
+static void growth_has_the_error_of_changed_blocks(void **state) {
     watch_table t = { 0 };
     (void)state;
     tick(&t, 0, "f", (watch_amount){ .live = 1000, .live_variance = 1e6, .total_variance = 4e6 });
@@ -109,7 +109,7 @@ static void growth_has_the_error_of_what_changed(void **state) {
     watch_free(&t);
 }
 
-static void frozen_figures_stand_still_and_changes_are_told_from_there(void **state) {
+static void frozen_figures_stay_and_changes_are_counted_from_there(void **state) {
     watch_table t = { 0 };
     (void)state;
     tick(&t, 1, "f", (watch_amount){ .live = 100, .blocks = 10, .total = 100 });
@@ -194,7 +194,7 @@ static void sites_are_bounded(void **state) {
     watch_free(&t);
 }
 
-static void parts_of_resident_bytes_stand_still_while_frozen(void **state) {
+static void parts_of_resident_bytes_do_not_change_while_frozen(void **state) {
     watch_table t = { 0 };
     uint64_t age = 7;
     (void)state;
@@ -222,9 +222,9 @@ static void parts_of_resident_bytes_stand_still_while_frozen(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_between_two_ticks), cmocka_unit_test(growth_is_of_the_last_minute),
-        cmocka_unit_test(resident_bytes_are_told_as_growth_is),
-        cmocka_unit_test(parts_of_resident_bytes_stand_still_while_frozen), cmocka_unit_test(a_site_that_comes_later_had_nothing), cmocka_unit_test(growth_has_the_error_of_what_changed),
-        cmocka_unit_test(frozen_figures_stand_still_and_changes_are_told_from_there),
+        cmocka_unit_test(resident_bytes_are_shown_like_growth),
+        cmocka_unit_test(parts_of_resident_bytes_do_not_change_while_frozen), cmocka_unit_test(a_site_that_comes_later_had_nothing), cmocka_unit_test(growth_has_the_error_of_changed_blocks),
+        cmocka_unit_test(frozen_figures_stay_and_changes_are_counted_from_there),
         cmocka_unit_test(rows_are_sorted_and_filtered), cmocka_unit_test(sites_are_bounded)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
