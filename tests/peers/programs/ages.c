@@ -1,7 +1,7 @@
-/* Of tests/peers/scripts/ages.sh: `ages times [COMMAND...]` plants blocks from threads that have names, waits until its clock
-   says that a second has passed, and plants more; it writes to FILE when it did, and runs COMMAND with its pid between.
-   `ages many`: 300 threads with a name each. `ages forbidden`: kills itself on prctl from some point on. `ages strange`:
-   a thread whose name is no text. */
+/* For tests/peers/scripts/ages.sh. `ages times [COMMAND...]` plants blocks from named threads, waits a second by its
+   own clock, and plants more. It writes both times to FILE, and runs COMMAND with its pid in between. `ages many`:
+   300 threads with a name each. `ages forbidden`: prctl kills it from some point on. `ages strange`: a thread name
+   that is not text. */
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -52,7 +52,7 @@ static void *named_by_prctl(void *name) {
 
 static int go[2], went[2];
 
-/* Allocates, is named by another meanwhile, then by itself, and allocates each time. */
+/* Allocates three times: before, between and after being named by another thread and by itself. */
 static void *named_by_another(void *unused) {
     char c;
     (void)unused;
@@ -100,7 +100,7 @@ static void *strange(void *unused) {
     return NULL;
 }
 
-/* The recording may not have seen us yet: who asks too early asks again. */
+/* The recording may not know this process yet: a request that is too early is repeated. */
 static void run(char **command) {
     const struct timespec rest = { 0, 20000000 };
     char pid[16], *words[16] = { NULL };
@@ -148,7 +148,7 @@ int main(int n, char **a) {
     old = milliseconds();
     if (n > 2) run(a + 2);
     pthread_setname_np(pthread_self(), "boss");
-    while (milliseconds() < old + 1010) {          /* the recorder's clock tells milliseconds, too */
+    while (milliseconds() < old + 1010) {          /* the recorder's clock has milliseconds, too */
         struct timespec rest = { 0, 10000000 };
         clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, NULL);
     }

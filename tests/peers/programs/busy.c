@@ -1,5 +1,5 @@
-/* A busy machine, for heapdump: whatever it looks at takes it a while, in which there are many page faults and the
-   program goes on. */
+/* Preloaded into heapdump to simulate a busy machine: each reading takes long and reports many page faults, and the
+   program continues meanwhile. */
 #define _GNU_SOURCE
 #include <sys/resource.h>
 #include <sys/syscall.h>

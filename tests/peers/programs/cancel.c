@@ -1,4 +1,4 @@
-/* A thread that is to be cancelled where it next can be: not in malloc and free, even when these write a dump,
+/* A thread that is cancelled at the next cancellation point: not in malloc and free, even when these write a dump,
    and not in exit. `cancel due`, `cancel exit`: status 3. */
 #include <pthread.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ static void *run(void *what) {
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
     if (!strcmp(what, "exit")) exit(3);
     for (uint64_t end = now_ms() + 20; now_ms() <= end;) free(malloc(100));
-    for (int i = 0; i < 200; i++) free(malloc(100)); /* one in 64 calls looks at the clock */
+    for (int i = 0; i < 200; i++) free(malloc(100)); /* one call in 64 reads the clock */
     is_through = 1;
     pthread_testcancel();
     return NULL;

@@ -1,7 +1,7 @@
 /* usage: check_aa DIR RUNS BLOCKS SAMPLE_BYTES, by check.sh
 
-   Writes A/A runs: the same blocks, sampled twice by the recorder with different seeds, as DIR/N.a.json and DIR/N.b.json.
-   Prints what there really is: the bytes of all, and of each site's. */
+   Writes A/A runs as DIR/N.a.json and DIR/N.b.json: the recorder samples the same blocks twice with different seeds.
+   Prints the true values: the bytes of all blocks, and of each site. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ enum { SITES = 10 };
 static const char *const sites[SITES] = { "site 0", "site 1", "site 2", "site 3", "site 4",
                                           "site 5", "site 6", "site 7", "site 8", "site 9" };
 
-/* Blocks of 16 bytes to 512 KiB, each site's of a size of its own and up to its double. */
+/* Blocks of 16 bytes to 512 KiB; each site has its own size, up to double that. */
 static size_t size_of(uint32_t block) { return ((size_t)16 << block % SITES * 5 / 3) * (100 + block * 7919 % 101) / 100; }
 
 static int sample(const char *path, uint64_t seed, uint32_t blocks, uint64_t sample_bytes) {

@@ -1,4 +1,4 @@
-/* A monotonic clock that goes on by half a second whenever somebody looks, so that what takes long does. */
+/* A monotonic clock that advances by half a second at each call, so that progress is shown. */
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <time.h>

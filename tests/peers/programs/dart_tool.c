@@ -1,12 +1,12 @@
-/* What dart.sh asks of snapshots.
+/* Reads and writes snapshots for dart.sh.
 
-       dart_tool facts FILE             totals, a line each; and whether it is written back as it was
-       dart_tool classes FILE           count without objects of no size, bytes, count, live count, live bytes,
+       dart_tool facts FILE             totals, one per line; and whether it is written back unchanged
+       dart_tool classes FILE           count without objects of size zero, bytes, count, live count, live bytes,
                                         name, URI: tab-separated
-       dart_tool repeat FILE N OUT      the content N times over
-       dart_tool cut FILE OUT           a few objects of each kind
-       dart_tool retained FILE N        reads, finds dominators, prints the N that retain most
-       dart_tool stream FILE            the histogram by class, record by record: needs memory for classes only */
+       dart_tool repeat FILE N OUT      writes the content N times over
+       dart_tool cut FILE OUT           writes a few objects of each kind
+       dart_tool retained FILE N        reads, finds dominators, prints the N largest retained sizes
+       dart_tool stream FILE            the histogram by class, record by record: needs memory only for classes */
 #include <inttypes.h>
 #include <stdio.h>
 #define HEAPDUMP_IMPLEMENTATION
@@ -81,7 +81,7 @@ static void classes(hd_in in) {
     hd_dump_free(doc);
 }
 
-/* Up to 12 objects a tag that are reachable and small, the root, and what they refer to first. */
+/* For each tag up to 12 objects that are reachable and small; the root; and their first references. */
 static void cut(hd_in in, FILE *file) {
     enum { MOST = 12 };
     hd_dump *doc;

@@ -1,5 +1,5 @@
 /* For valgrind --tool=dhat in each of its modes: blocks that stay, that are freed at once, and at the end; copies;
-   events of 1 to 4 units. With a word FREE nothing stays. */
+   events of 1 to 4 units. With an argument FREE no block stays. */
 #include <stdlib.h>
 #include <string.h>
 #include <valgrind/dhat.h>

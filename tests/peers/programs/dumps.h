@@ -1,5 +1,5 @@
-/* How many dumps the file of the recording has so far, which $DUMPS names: programs that are recorded go on until there
-   are enough, however fast they are. Many, when they are not recorded. Asks for no memory. */
+/* The number of dumps so far in the recording's file $DUMPS; a large number if there is no recording. Recorded
+   programs run until there are enough dumps, however fast they are. Does not allocate. */
 #ifndef DUMPS_H
 #define DUMPS_H
 

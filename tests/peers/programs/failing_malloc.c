@@ -1,5 +1,5 @@
-/* Preloaded: the FAIL_AT-th allocation fails, with FAIL_ON all after it too. FAIL_COUNT: the file that how many there
-   were goes to. */
+/* Preloaded: the allocation with number FAIL_AT fails; with FAIL_ON, all later ones fail, too. FAIL_COUNT is a file
+   that gets the number of allocations. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* Closes every descriptor and goes on allocating, in threads too. own: opens `own` as 0 to 9, which nobody
-   else is to touch. shout: a thread goes on writing to the standard output that is closed. Either until there are
-   three more dumps. */
+/* Closes every descriptor and continues to allocate, also in threads. own: opens `own` as descriptors 0 to 9, which
+   no other code may touch. shout: a thread keeps writing to the closed standard output. Both run until three more
+   dumps exist. */
 #define _GNU_SOURCE
 #include "dumps.h"
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* Code made at run time, of which /tmp/perf-PID.map tells; by its arguments, in this order: other code told at its place
-   before (again), lines that are none (junk), a file that is a link (link), or another user's (user), the file gone and
-   the program not at its end (gone). Allocates 700000 bytes below the code. */
+/* Code made at run time, listed in /tmp/perf-PID.map. The argument selects a variant: other code at this address
+   before (again), malformed lines (junk), a symbolic link (link), a file of another user (user), or a file that
+   disappears before the end (gone). Allocates 700000 bytes below the code. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
     fclose(f);
     if (!strcmp(what, "user") && chown(path, 65534, 65534)) return 1;
     jit(below);
-    if (!strcmp(what, "gone")) { /* once it was read, which a second file that is open tells */
+    if (!strcmp(what, "gone")) { /* once heapdump has read it: a second open file shows that */
         for (int i = 0; i < 100000 && access("read", F_OK); i++) nanosleep(&moment, NULL);
         unlink(path);
     }

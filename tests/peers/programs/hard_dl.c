@@ -1,4 +1,4 @@
-/* Opens and closes two plugins in turns, 50 times each; what they allocated stays. */
+/* Opens and closes two plugins in turns, 50 times each; their blocks stay. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Keeps 1000003 bytes and ends in the way that its argument names. */
+/* Keeps 1000003 bytes and ends in the way given by its argument. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 static void *volatile keep;
-static char small[16384];        /* too small for a dump to be written on it */
+static char small[16384];        /* too small a stack for writing a dump */
 
 static void on_overflow(int number) { _exit(number == SIGSEGV ? 4 : 9); }
 static int overflow(int depth) {
@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
         pthread_create(&thread, NULL, end_in_thread, NULL);
         pause();
     }
-    if (!strcmp(how, "daemon")) { /* goes on when nobody can write to 5 any more */
+    if (!strcmp(how, "daemon")) { /* continues when no process can write to descriptor 5 any more */
         char go;
         if (daemon(1, 1)) return 9;
         while (read(5, &go, 1) > 0) {}

@@ -1,4 +1,4 @@
-/* Executes its arguments while threads allocate; when that fails, goes on with 1000003 bytes more. */
+/* Executes its arguments while threads allocate; if that fails, it continues with 1000003 bytes more. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>

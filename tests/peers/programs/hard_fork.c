@@ -1,5 +1,5 @@
-/* Threads allocate while two others fork; children allocate and end. 1000003 bytes stay with
-   the parent. */
+/* Threads allocate while two others fork; children allocate and end. 1000003 bytes stay in the parent.
+   */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static void *allocate_once(void *arg) {
     return arg;
 }
 
-/* In new threads, from more places than an unwinder remembers: it searches, and takes locks. */
+/* In new threads, from more places than an unwinder caches: so it searches, and takes locks. */
 static void *allocate(void *arg) {
     while (!done) {
         pthread_t thread;

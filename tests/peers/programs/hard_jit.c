@@ -1,5 +1,5 @@
-/* Code made at run time, without call frame information, between main and who allocates; with an argument,
-   code that uses the frame pointer for something else, which looks like one and leads nowhere. */
+/* Code made at run time, without unwind tables, between main and the allocating function. With an argument, its frame
+   pointer register holds another value, which resembles a frame pointer and leads nowhere. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Allocates until another thread kills the process: after its first dump, so many microseconds later. */
+/* Allocates until another thread kills the process, the given number of microseconds after its first dump. */
 #include "dumps.h"
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* Forks while another thread is inside dl_iterate_phdr, whose lock the child then has for good. */
+/* Forks while another thread is inside dl_iterate_phdr: in the child, its lock stays locked for good. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* A plugin for hard_dl.c: keeps KEEP bytes in a function called NAME. */
+/* A plugin for hard_dl.c: keeps KEEP bytes in a function NAME. */
 #include <stdlib.h>
 __attribute__((visibility("default"), noinline)) void *NAME(void) {
     void *p = malloc(KEEP);

@@ -1,4 +1,4 @@
-/* What becomes of the region: `hard_region WHAT`. Keeps 1,000 bytes first and 222,222 at the end. */
+/* Ways to lose or keep the region: `hard_region WHAT`. Keeps 1,000 bytes at first and 222,222 at the end. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +17,7 @@ static void *churn(void *unused) {
     return unused;
 }
 
-/* 64 bytes by a way of its own for each number. */
+/* 64 bytes, by a different call stack for each number. */
 static int go(unsigned bits, int depth);
 static __attribute__((noinline)) int left(unsigned bits, int depth) { return go(bits, depth) + 1; }
 static __attribute__((noinline)) int right(unsigned bits, int depth) { return go(bits, depth) + 2; }
@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     void *volatile keep = malloc(1000);
     pthread_t threads[4];
-    if (!strcmp(what, "clone") && !syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) { /* none of fork's handlers is called */
+    if (!strcmp(what, "clone") && !syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) { /* fork's handlers are not called */
         free(keep);
         keep = malloc(77777);
         _exit(0);

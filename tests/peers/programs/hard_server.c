@@ -1,5 +1,5 @@
-/* What servers do to themselves: `hard_server WHAT [DIRECTORY]`. Keeps 1,000 bytes first and 222,222 at the end; what
-   changes its root or user starts a child that keeps 70,000. */
+/* Typical habits of servers: `hard_server WHAT [DIRECTORY]`. Keeps 1,000 bytes at first and 222,222 at the end. A
+   variant that changes its root or user starts a child that keeps 70,000. */
 #define _GNU_SOURCE
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -19,7 +19,7 @@
 
 static void *volatile keep;
 
-/* Twice forked, with a session of its own, and without the descriptors that there were. */
+/* Forks twice, starts its own session, and closes all descriptors. */
 static void become_daemon(void) {
     if (fork()) exit(3);
     setsid();
@@ -27,7 +27,7 @@ static void become_daemon(void) {
     for (int i = 0; i < 1024; i++) close(i);
 }
 
-/* From here on nothing is allowed but what malloc and the end need: opening a file, or a socket, kills. */
+/* From here on only the calls for malloc and the end are allowed: opening a file or a socket kills. */
 static void filter(void) {
     static const int allowed[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_exit_group, SYS_futex,
                                    SYS_write, SYS_rt_sigprocmask, SYS_getpid, SYS_gettid };
@@ -62,7 +62,7 @@ static void *churn(void *unused) {
     return unused;
 }
 
-/* A worker that gave up its rights writes anything anywhere into what is shared, or all but its first page, while
+/* A worker without rights overwrites random places of the shared memory, or all of it except its first page, while
    its master allocates. */
 static void scribble(unsigned seed, size_t first) {
     char line[4096];
@@ -82,7 +82,7 @@ static void scribble(unsigned seed, size_t first) {
     _exit(0);
 }
 
-/* Blocks are checked to be what they were: a hook that writes elsewhere would spoil them. */
+/* Checks that blocks are unchanged: a hook that writes elsewhere would damage them. */
 static int master(size_t first) {
     enum { BLOCKS = 20000 };
     static unsigned char *block[BLOCKS];

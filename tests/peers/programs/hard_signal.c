@@ -1,4 +1,4 @@
-/* A storm of SIGALRM over allocations. The handler counts; or, at the 20th: _exit(7), or forks now and then. */
+/* Many SIGALRMs during allocations. The handler counts; or calls _exit(7) at the 20th; or forks from time to time. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Threads of the smallest stacks come and go, until there are six dumps; as they go, their destructors allocate
-   and free. */
+/* Threads with the smallest stacks start and end until six dumps exist; as they end, their destructors allocate and
+   free. */
 #include "dumps.h"
 #include <limits.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@ static void destroy(void *p) {
     static int rounds;
     free(p);
     free(malloc(333));
-    if (++rounds % 2) pthread_setspecific(key, malloc(50)); /* called once more */
+    if (++rounds % 2) pthread_setspecific(key, malloc(50)); /* the destructor is called once more */
 }
 
 static void *run(void *arg) {

@@ -1,6 +1,6 @@
-// A program for heap profilers: what it leaks, keeps to its end, frees, and frees at once is told by its code; one
-// function is inlined, one calls itself. argv[1]: how often everything is done [1]. argv[2]: how deep stacks go [5].
-// With PLAIN nothing is inlined. With SAMPLE, tcmalloc's sample of the heap goes to the file argv[3].
+// A program for heap profilers. Its code shows the bytes that it leaks, keeps to its end, frees, and frees at once.
+// One function is inlined, and one is recursive. argv[1]: number of rounds [1]. argv[2]: depth of stacks [5]. With
+// PLAIN there is no inlining. With SAMPLE, tcmalloc's heap sample goes to the file argv[3].
 #include <cstdlib>
 #include <vector>
 #ifdef SAMPLE

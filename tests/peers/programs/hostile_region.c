@@ -1,8 +1,8 @@
 /* A recorded program that writes into its own region.
-     swap SECONDS SEED   modules of one path, which is a regular file and a pipe in turn
-     modules N           N modules, all loaded at once, and as many frames that are in none of them
+     swap SECONDS SEED   modules with one path, which alternates between a regular file and a pipe
+     modules N           N modules, all loaded at once, and as many frames outside all of them
      records N M         N records, each with M modules and 50 frames in them
-     files N DIRECTORY   N modules of files there, and a frame in each */
+     files N DIRECTORY   N modules with files in DIRECTORY, and a frame in each */
 #define _GNU_SOURCE
 #include "../../../heapdump.h"
 #include <fcntl.h>

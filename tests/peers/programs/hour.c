@@ -1,6 +1,6 @@
-/* An hour that nobody waits for, for heapdump record --at every=1: its timer has always run out, and
-   its monotonic clock goes on by a second each time that it takes note of that. With HALVES set, what it writes at a
-   place in a file comes there in two halves, one after the other, as on a busy disk. */
+/* Simulates an hour without waiting, for heapdump record --at every=1: its timer has always expired, and its
+   monotonic clock advances by a second each time that it notices. With HALVES set, its writes to a position in a file
+   are done in two halves, one after the other, as on a busy disk. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* A program that joins `heapdump record` as examples/recorder/join.h has it and records what its arguments say, by the
-   library alone, a word after the other: +BYTES and +BYTES:TYPE allocate, - frees the last, stat=ALLOCATOR:BYTES tells of one, fork and daemon go on in a
-   child, exec in another program, vandal writes over what is shared; the rest are the names of system calls. */
+/* A program that joins `heapdump record` like examples/recorder/join.h, and records its arguments, only with the
+   library: +BYTES and +BYTES:TYPE allocate, - frees the last block, stat=ALLOCATOR:BYTES reports a statistic. fork
+   and daemon continue in a child, exec in another program, vandal overwrites shared memory; the rest are names of
+   system calls. */
 #define _GNU_SOURCE
 #define HEAPDUMP_IMPLEMENTATION
 #include "../../../heapdump.h"
@@ -37,7 +38,7 @@ static uint32_t clock_ms(void *user) {
     return (uint32_t)(((uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000 - started) / 1000);
 }
 
-/* Where this program lies, and which one it is. */
+/* The address range of this program, and its identity. */
 static void tell_module(void) {
     char line[4096], path[4096];
     hd_module m = { 0 };
@@ -134,7 +135,7 @@ static void one(char **argv, const char *word) {
             random ^= random << 13, random ^= random >> 7, random ^= random << 17;
             at[random % ((size_t)1 << 17)] = random >> (random & 63);
         }
-    } else if (!strncmp(word, "stat=", 5)) {       /* of its allocator: NAME:VALUE */
+    } else if (!strncmp(word, "stat=", 5)) {       /* a statistic of its allocator: NAME:VALUE */
         hd_allocator_stat stat = { word + 5, "size", "bytes", 0 };
         char *colon = strchr(word, ':');
         *colon = 0;

@@ -1,5 +1,5 @@
-/* killed TALLY [HOW AFTER]: eight threads allocate and free, and tally what they did in a file that outlives them.
-   After so many microseconds it ends by abort, segv or oom (takes memory until somebody kills it). */
+/* killed TALLY [HOW AFTER]: eight threads allocate and free, and count that in a file that outlives them. AFTER
+   microseconds later it ends by abort, segv or oom (takes memory until the kernel kills it). */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>

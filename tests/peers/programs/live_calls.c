@@ -1,4 +1,4 @@
-/* Every call of the malloc family, by stacks of many depths; some blocks are freed, others kept. */
+/* All calls of the malloc family, through stacks of many depths; some blocks are freed, others kept. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ int main(void) {
     keep[n++] = malloc(0);
     keep[n++] = realloc(NULL, 77);
     q = malloc(50);
-    if (realloc(q, (size_t)-1 / 2)) return 1; /* fails: the block stays */
+    if (realloc(q, (size_t)-1 / 2)) return 1; /* fails, and the block stays */
     keep[n++] = q;
     if (!(f = fopen("/dev/null", "w"))) return 1;
     fprintf(f, "x");

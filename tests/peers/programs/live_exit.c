@@ -1,5 +1,5 @@
-/* Blocks allocated and freed while the program ends. (Not in threads: what libc allocates for one
-   grows by the thread-local modules that a preloaded library adds.) */
+/* Blocks allocated and freed while the program ends. It has no threads: libc's allocation for a thread grows with the
+   thread-local modules of a preloaded library. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Starts N processes that allocate all the time, prints a byte when all do, and ends with its input. */
+/* Starts N processes that allocate all the time, prints a byte when all of them do, and ends with its input. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>

@@ -1,4 +1,4 @@
-/* Does what each byte of its input asks for, and answers with the byte. a: keeps a MiB. p: has 8 MiB for a moment. */
+/* Carries out each byte of its input and answers with the same byte. a: keeps a MiB. p: has 8 MiB for a moment. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// What a program allocates by its argument: "a" keeps cache() untouched, as its hints will say; "b" uses that and not pool(),
-// and calls it from another place as well.
+// The argument selects the allocations: "a" never touches cache(), as its hints will say. "b" uses cache() but not
+// pool(), and also calls it from another place.
 #include <cstdlib>
 #include <cstring>
 

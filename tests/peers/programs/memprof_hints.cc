@@ -1,5 +1,5 @@
-// Contexts of operator new that are hot, cold, and either, told apart by their callers: through a common function,
-// through inlining, recursion and templates. What is hot is read again and again, what is cold is only kept.
+// Contexts of operator new that are hot, cold, or both, distinguished by callers: through a common function,
+// inlining, recursion and templates. Hot blocks are read again and again, cold ones are only kept.
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -19,7 +19,7 @@ static void use(const char *p, size_t n, int times) {
         for (size_t i = 0; i < n; i++) sink += p[i];
 }
 
-// One place, either: only the callers tell.
+// One place, hot or cold: only the callers differ.
 NOINLINE static char *make(size_t n) { return new char[n](); }
 NOINLINE static char *pass(size_t n) { return make(n); }
 
@@ -30,7 +30,7 @@ NOINLINE static void work() {
     delete[] p;
 }
 
-// Either, inlined into one caller and not into the other.
+// Hot or cold, inlined only into one of its callers.
 INLINE char *shared(size_t n) { return new char[n](); }
 NOINLINE static void keep_inlined() { kept[kept_count++] = shared(700); }
 NOINLINE static void work_inlined() {
@@ -39,7 +39,7 @@ NOINLINE static void work_inlined() {
     delete[] p;
 }
 
-// Always the same.
+// Always cold.
 NOINLINE static void always_cold() { kept[kept_count++] = new char[900]; }
 NOINLINE static void always_hot() {
     char *p = new char[32]();
@@ -47,7 +47,7 @@ NOINLINE static void always_hot() {
     delete[] p;
 }
 
-// By the depth of a recursion.
+// The depth of the recursion decides.
 NOINLINE static char *deep(int depth, size_t n) { return depth ? deep(depth - 1, n) : new char[n](); }
 NOINLINE static void recurse(bool cold) {
     char *p = cold ? deep(5, 400) : deep(2, 40);
@@ -59,7 +59,7 @@ NOINLINE static void recurse(bool cold) {
     }
 }
 
-// By a template's argument, and through the library's containers.
+// The template's argument decides, and the library's containers.
 template <int n> struct chunk {
     char bytes[n];
     static NOINLINE chunk *make() { return new chunk(); }

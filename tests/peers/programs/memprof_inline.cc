@@ -1,4 +1,4 @@
-// Templates, inlining, virtual calls, lambdas, recursion and threads, for MemProf's records to be compared.
+// Templates, inlining, virtual calls, lambdas, recursion and threads, to compare MemProf's records.
 #include <map>
 #include <memory>
 #include <string>

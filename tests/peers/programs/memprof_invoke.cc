@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include <vector>
 
-/* A log that is kept and hardly read, and a table that is read all the time; which of the two a call makes, and how
-   much, is told by the arguments. What throws makes calls of operator new `invoke`. */
+/* A log that is kept and rarely read, and a table that is read all the time. The arguments select which of the two a
+   call makes, and its size. Exceptions turn calls of operator new into `invoke`. */
 struct Buffer {
     char *data;
     size_t size;

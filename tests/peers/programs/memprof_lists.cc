@@ -1,4 +1,4 @@
-/* Lists made by functions that call each other, themselves, and are inlined. */
+/* Lists made by functions that call each other, are recursive, and are inlined. */
 struct node { node *next; long value[3]; };
 __attribute__((noinline)) static node *make(node *next) { node *n = new node; n->next = next; n->value[0] = 1; return n; }
 __attribute__((always_inline)) inline node *pair(node *n) { return make(make(n)); }

@@ -1,4 +1,4 @@
-// A program and its library, one source: each function below allocates once, so many blocks of such a size.
+// A program and its library, from one source. Each function below allocates a known number of blocks of one size.
 #include <cstdio>
 
 #define NOINLINE __attribute__((noinline))

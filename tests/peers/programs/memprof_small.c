@@ -1,4 +1,4 @@
-/* A few allocations by different call stacks, one of them in a thread: what the raw profiles in tests/data recorded. */
+/* A few allocations by different call stacks, one in a thread. tests/data has raw profiles of this program. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ __attribute__((noinline)) static struct node *chain(int n) {
     return x;
 }
 
-static char *volatile block; /* so that the compiler leaves the calls alone */
+static char *volatile block; /* stops the compiler from removing the calls */
 
 static void *work(void *sum) {
     block = (char *)malloc(1000);

@@ -1,4 +1,4 @@
-// Allocations far inside of what is inlined: containers of containers, lambdas, templates that call themselves.
+// Allocations deep inside inlined code: containers of containers, lambdas, recursive templates.
 #include <functional>
 #include <map>
 #include <memory>

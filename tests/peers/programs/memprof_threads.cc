@@ -1,4 +1,4 @@
-// Threads that allocate by the same call stacks and by their own.
+// Threads that allocate by common call stacks and by their own.
 #include <cstdlib>
 #include <cstring>
 #include <thread>

@@ -1,15 +1,15 @@
-/* What memprof-raw.sh asks of raw memprof profiles.
+/* Reads and writes raw MemProf profiles for memprof-raw.sh.
 
-       memprof_tool same FILE                 whether it is written back as it was
+       memprof_tool same FILE                 whether it is written back unchanged
        memprof_tool facts FILE                version and counts of each profile
-       memprof_tool addresses FILE            the distinct addresses of all stacks, a line each
+       memprof_tool addresses FILE            the distinct addresses of all stacks, one per line
        memprof_tool records FILE TABLE        each block: "B", its fields from 1 on, then counters; then its frames:
                                               "F", function, line offset, column, inlined. Frames come from a table
-                                              of lines "address function file line column start", tab-separated,
-                                              the innermost first where an address has several
-       memprof_tool merge OUT FILE...         as one profile
-       memprof_tool convert OUT VERSION FILE  as another version
-       memprof_tool swap OUT FILE             in the other byte order */
+                                              of lines "address function file line column start", tab-separated;
+                                              several lines of one address have the innermost first
+       memprof_tool merge OUT FILE...         writes one profile of all files
+       memprof_tool convert OUT VERSION FILE  writes another version
+       memprof_tool swap OUT FILE             writes the other byte order */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

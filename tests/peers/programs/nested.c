@@ -1,4 +1,4 @@
-/* Calls of the C library's that call others of it by name. */
+/* Calls of the C library that call other hooked functions by name. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 

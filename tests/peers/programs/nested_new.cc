@@ -1,5 +1,5 @@
-/* All kinds of operator new, which allocators implement by each other; with an argument one that fails, too, whose exception passes
-   frames of the hooks. */
+/* All forms of operator new, which allocators implement by calling each other. With an argument one fails, too, and
+   its exception passes frames of the hooks. */
 #include <cstdint>
 #include <new>
 #include <vector>

@@ -1,4 +1,4 @@
-/* Threads that allocate and free all the time, until standard input ends: `one_moment THREADS`. Some blocks live on, and
+/* Threads allocate and free all the time until standard input ends: `one_moment THREADS`. Some blocks live on, and
    the heap grows and shrinks. */
 #include <pthread.h>
 #include <stdlib.h>

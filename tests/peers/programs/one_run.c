@@ -1,6 +1,6 @@
-/* Preloaded below a recorder: writes down each allocation and each end of one, in the order in which they come, as
-   three words of 64 bits: what it is and, above its lowest byte, the thread; where; how much. The file is named
-   $ONE_RUN.PROGRAM. */
+/* Preloaded below a recorder: logs each allocation and free in order, as three 64-bit words: the
+   kind (lowest byte) and the thread (above it); the address; the size. The file is $ONE_RUN.PROGRAM.
+   */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ __attribute__((constructor)) static void start(void) {
     int fd;
     if (events || !name) return;
     snprintf(path, sizeof path, "%s.%s", name, program_invocation_short_name);
-    unlink(path);                /* heapdump has a child of its own name, which must not cut off its file */
+    unlink(path);                /* heapdump has a child with its own name, which must not truncate its file */
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, ROOM)) abort();
     events = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -65,7 +65,7 @@ int posix_memalign(void **p, size_t to, size_t n) {
 
 void *realloc(void *p, size_t n) {
     note(GAVE, p, 0);
-    return note(TOOK, __libc_realloc(p, n), n); /* one that fails ends the block here: nobody's does */
+    return note(TOOK, __libc_realloc(p, n), n); /* a failed realloc ends the block here; the recorded programs have none */
 }
 
 void *reallocarray(void *p, size_t n, size_t size) { return size && n > SIZE_MAX / size ? NULL : realloc(p, n * size); }

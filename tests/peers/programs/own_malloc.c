@@ -1,5 +1,5 @@
-/* Has a malloc of its own linked in. `delegate`: it calls the next malloc. `own`: it has its own memory. Then allocates
-   100 blocks, and waits for the end of its input. */
+/* Contains its own malloc. `delegate`: it calls the next malloc. `own`: it has its own memory. Then allocates 100
+   blocks, and waits until its input ends. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>

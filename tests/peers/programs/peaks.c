@@ -1,11 +1,11 @@
-/* Random programs of several threads, and the truth about their peaks, from a list of all their calls.
+/* Random programs with several threads, and their true peaks, from a list of all their calls.
 
      peaks SEED THREADS MUTEX          one program, which heapdump records; prints bounds of its true peak
      peaks_linked FIRST COUNT [SAY]    compiled with -DLINKED: programs FIRST.. in this process, each with a recorder in
                                        every capture mode, with and without a common mutex; prints the worst difference
 
-   Each call has two stamps of one clock, before and after it. With a mutex nothing comes between, so that the order of
-   the calls is known. Without, calls overlap, and the true peak lies between two bounds. */
+   Each call has two time stamps, one before and one after it. With a mutex no call comes between them, so the order of
+   calls is known. Without a mutex calls overlap, and the true peak is between two bounds. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdbool.h>
@@ -33,7 +33,7 @@ typedef struct worker {
 } worker;
 
 static worker workers[THREADS];
-static block *shared[SHARED];    /* boxes that threads exchange */
+static block *shared[SHARED];    /* slots for blocks that threads exchange */
 static uint64_t stamps;
 static bool locks;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -59,7 +59,7 @@ static size_t draw_size(worker *w) {
     return 1 + draw(&w->random) % most[kind];
 }
 
-/* The calls, which in a process of its own are heapdump's hooks. */
+/* The calls; in a separate process they are heapdump's hooks. */
 #ifdef LINKED
 static const char *const types[] = { "A", "B", "C", "D", "E", "F", "G", "H" };
 static __thread uint64_t stack_random = 88172645463325252u;
@@ -83,7 +83,7 @@ static void give(void *p) {
 static void *resize(void *p, size_t n) {
     hd_allocation old;
     bool taken = hd_record_take(recorder, p, &old);
-    if (n % 16 == 1 && taken) {  /* as if there were no memory */
+    if (n % 16 == 1 && taken) {  /* simulates a lack of memory */
         hd_record_restore(recorder, &old);
         return NULL;
     }
@@ -117,7 +117,7 @@ static void work(worker *w) {
     size_t n;
     void *p;
     uint32_t what = (uint32_t)draw(&w->random) % 16;
-    if (what == 0) {             /* gives a block to another thread, and has what that gave */
+    if (what == 0) {             /* gives a block to another thread, and takes that thread's block */
         block **slot = &shared[draw(&w->random) % SHARED];
         other = __atomic_exchange_n(slot, NULL, __ATOMIC_ACQ_REL);
         if (other) {
@@ -176,7 +176,7 @@ static void *run(void *argument) {
     return NULL;
 }
 
-/* Bounds of the true peak: what was allocated after some call had ended, and before one had begun. */
+/* Bounds of the true peak: the bytes allocated after some call had ended, and before some call had begun. */
 static void truth(int threads, uint64_t *least, uint64_t *most) {
     int64_t *low = pages(2 * (stamps + 1) * sizeof *low), *high = low + stamps + 1, a = 0, b = 0;
     *least = *most = 0;
@@ -224,7 +224,7 @@ static int program(uint64_t seed, int threads, bool with_mutex) {
 }
 
 #ifdef LINKED
-/* What is left goes, unrecorded: the peak is over. */
+/* Frees the rest unrecorded: the peak is over. */
 static void clear(int threads) {
     for (int t = 0; t < threads; t++)
         for (int i = 0; i < OWN; i++) free(workers[t].own[i].at);
@@ -249,7 +249,7 @@ static int compare(uint64_t seed, int threads, hd_capture capture, bool with_mut
     sum = hd_profile_bytes(profile);
     truth(threads, &least, &most);
     off = printed < least ? least - printed : printed > most ? printed - most : 0;
-    if (desc.sample_bytes) off = 0; /* an estimate, whose sum is the printed one all the same */
+    if (desc.sample_bytes) off = 0; /* an estimate, but its sum must still be the printed one */
     if (off / (uint64_t)threads > worst) worst = off / (uint64_t)threads;
     wrong_sums += sum != printed;
     runs++;

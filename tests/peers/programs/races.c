@@ -1,5 +1,5 @@
-/* races: eight threads allocate, resize and free, also each other's blocks, three times over. races storm: so do two
-   threads of each process of a tree of 121, while that forks. A block of 777 bytes stays in each process. */
+/* races: eight threads allocate, resize and free blocks, also each other's, three times over. races storm: the same
+   by two threads in each of 121 processes, while these fork. A block of 777 bytes stays in each process. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void give_shared(void) {
     }
 }
 
-/* What a child finds in `shared` was its parent's. */
+/* A child inherits the blocks in `shared` from its parent. */
 static int storm(int depth) {
     pthread_t threads[2];
     int failed = 0, status;

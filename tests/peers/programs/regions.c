@@ -1,7 +1,7 @@
-/* Makes a region as recorders do: `regions FILE WHAT N`. WHAT has N of something: records, images (programs of one
-   process), children (N / 64, of a process with N contexts), modules, generations (modules at one address), overlaps
-   (modules that overlap), names, frames, blocks. Or it is written by a hostile process: count (a number of records),
-   same (records at one place), claims (records that claim the rows of another). live: makes none, and allocates for N
+/* Makes a region like a recorder's: `regions FILE WHAT N`, with N of WHAT: records, images (programs of one process),
+   children (N / 64, of a process with N contexts), modules, generations (modules at one address), overlaps (modules that
+   overlap), names, frames, blocks. Or a hostile process writes it: count (sets the number of records), same (records at
+   one place), claims (records that claim another's rows). live: makes no region, and allocates for N
    milliseconds. */
 #define _GNU_SOURCE
 #include "../../../heapdump.h"
@@ -53,17 +53,17 @@ static void block(hd_recorder *rec, const char *type) {
     hd_record_alloc(rec, (void *)(uintptr_t)(64 * ++next_block), 40, type);
 }
 
-/* A context of its own for each number. */
+/* A separate context for each number. */
 static void call(hd_recorder *rec, uintptr_t number) {
     pcs[0] = 0x100000 + 16 * number, pcs[1] = 0x1000;
     block(rec, NULL);
 }
 
-enum { RECORDS = 32 };         /* where hd__region has the column of records */
+enum { RECORDS = 32 };         /* the position of the record column in hd__region */
 
 static uint64_t *word(uint64_t at) { return (uint64_t *)(void *)(region + at); }
 
-/* The place of the offset of record i, in the columns of hd__region. */
+/* The address of record i's offset in the columns of hd__region. */
 static uint64_t *record_place(uint32_t i) {
     uint64_t shifted = i + 1024u;
     unsigned segment = 63u - (unsigned)__builtin_clzll(shifted) - 10;

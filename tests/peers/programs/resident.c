@@ -1,5 +1,5 @@
-/* A program whose parts are planted: blocks of which one in eight is kept, stacks of threads, a mapped file, a mapping of
-   its own. It tells where they are (resident.py), then waits for its standard input to end. */
+/* A program with planted parts: blocks of which one in eight stays, thread stacks, a mapped file, a private mapping.
+   Prints their addresses (resident.py), then waits until its standard input ends. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <malloc.h>
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
     memset(large = malloc(LARGE), 1, LARGE);
     keep(large, LARGE);
     memset(zeros, 1, sizeof zeros);
-    own = mmap(NULL, 34 * MB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* alone, whatever lies beside it */
+    own = mmap(NULL, 34 * MB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* separate, whatever mappings are next to it */
     mprotect(own + MB, 32 * MB, PROT_READ | PROT_WRITE);
     memset(own + MB, 1, 20 * MB);
     file = mmap(NULL, 16 * MB, PROT_READ, MAP_SHARED, fd, 0);

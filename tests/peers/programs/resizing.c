@@ -1,6 +1,6 @@
-/* Threads that do nothing but reallocate a block each, until standard input ends: `resizing THREADS [still | sites]`.
-   `still`: the threads keep their first blocks. `sites`: each realloc has another call stack than the one before.
-   `resizing 0`: the main thread does nothing but reallocate a small block. */
+/* Threads that only reallocate one block each, until standard input ends: `resizing THREADS [still | sites]`. `still`:
+   the threads keep their first blocks. `sites`: each realloc has another call stack than the previous one.
+   `resizing 0`: the main thread only reallocates a small block. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A recorded program that writes anything anywhere into its region: `scribble SEED`, then waits. */
+/* A recorded program that overwrites random places of its region: `scribble SEED`, then waits. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>

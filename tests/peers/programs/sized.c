@@ -1,6 +1,6 @@
-/* Allocates and frees by calls that only some allocators have: each argument is one of them. Prints what a recording has
-   of it: "BLOCKS of BYTES live, BLOCKS of BYTES". `weak` instead: prints which of the calls it finds.
-   -DPLUGIN: a library of the same, which has `run`; the program is then `sized plugin LIBRARY CALL...`. */
+/* Allocates and frees by calls that only some allocators have; each argument is one of them. Prints the expected
+   recording: "BLOCKS of BYTES live, BLOCKS of BYTES". `weak` instead: prints the calls that it finds. -DPLUGIN builds
+   a library with `run`, which does the same; the program is then `sized plugin LIBRARY CALL...`. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void takes(void *p, size_t n, int i) {
 static void gives(size_t n) { live--, live_bytes -= n; }
 static int is(const char *call, const char *name) { return !strcmp(call, name); }
 
-/* Blocks of 1,000 bytes, of which all but KEPT are freed by the call, or become another by it. */
+/* Blocks of 1,000 bytes. The call frees all except KEPT of them, or resizes them. */
 static void use(const char *call) {
     static void *(*volatile by_pointer)(size_t, int);
     by_pointer = is(call, "dlsym") ? (void *(*)(size_t, int))dlsym(RTLD_DEFAULT, "mallocx") : mallocx;

@@ -1,4 +1,4 @@
-/* An allocator's own calls, as a library to be preloaded. As jemalloc's they call no function that is hooked; -DCALLS:
+/* An allocator's own calls in a library to be preloaded. Like jemalloc's, they call no hooked function; with -DCALLS
    they call malloc, realloc and free by name. */
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* Four threads that allocate, resize and free by jemalloc's own calls. Prints what a recording has of it: "BLOCKS of
+/* Four threads that allocate, resize and free by jemalloc's own calls. Prints the expected recording: "BLOCKS of
    BYTES live, BLOCKS of BYTES". */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -39,7 +39,7 @@ static void *work(void *user) {
             takes(b, b->at, size);
         } else {
             gives(b);
-            if (b->resized || random >> 30 == 2) dallocx(b->at, 0); /* sdallocx wants the size class that it has */
+            if (b->resized || random >> 30 == 2) dallocx(b->at, 0); /* sdallocx needs the right size class */
             else sdallocx(b->at, b->size, 0);
             b->at = NULL;
         }

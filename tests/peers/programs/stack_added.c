@@ -1,5 +1,5 @@
-/* How much of a stack a call takes. `stack_added WHAT FILE` makes WHAT on a stack that lies, painted, in FILE;
-   `stack_added scan FILE` prints how many bytes below its caller were written to, and how many above. */
+/* Measures the stack of a call. `stack_added WHAT FILE` makes the call WHAT on a painted stack in FILE; `stack_added
+   scan FILE` prints the number of overwritten bytes below its caller, and above. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { SIZE = 256 * 1024, PAINT = 0x5a };
-/* At the lowest address of the stack, which nothing reaches. */
+/* At the lowest address of the stack, which no call reaches. */
 typedef struct painted {
     uint64_t start, caller, lowest;
 } painted;
@@ -30,7 +30,7 @@ static const unsigned char *lowest(void) {
     return p;
 }
 
-/* All below the caller's frame, as far as that is not in use by this call. */
+/* Paints everything below the caller's frame that this call does not use. */
 static inline __attribute__((always_inline)) void paint(void) {
     char *sp;
     __asm__ volatile("movq %%rsp, %0" : "=r"(sp));
@@ -45,7 +45,7 @@ static uint64_t now_ms(void) {
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Information that says where the caller's stack pointer is by an expression: it takes a real unwinder. */
+/* Unwind information that gives the caller's stack pointer by an expression: this takes a real unwinder. */
 int foreign(void (*f)(void));
 __asm__(".text\n.globl foreign\n.type foreign, @function\nforeign:\n.cfi_startproc\n"
         "    subq $8, %rsp\n"
@@ -57,7 +57,7 @@ __asm__(".text\n.globl foreign\n.type foreign, @function\nforeign:\n.cfi_startpr
 static void once(void) { free(malloc(100)); }
 static void leave(void) { keep = malloc(1000003); }
 
-/* Other call stacks each time, more blocks than any table holds at first, and every call there is. */
+/* A new call stack each time, more blocks than any table holds at first, and every call of the family. */
 __attribute__((noinline)) static void many(int depth) {
     static void *blocks[30000];
     if (depth) {
@@ -94,7 +94,7 @@ static void call(void) {
     if (is("signal")) raise(SIGUSR2);
     if (is("exit")) exit(0);
     if (is("_exit")) _exit(0);
-    if (is("new")) {             /* of a library that came late */
+    if (is("new")) {             /* a library that was loaded late */
         void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL);
         void *(*of)(size_t) = (void *(*)(size_t))(uintptr_t)dlsym(RTLD_DEFAULT, "_Znwm");
         if (!library || !of) exit(9);
@@ -104,7 +104,7 @@ static void call(void) {
 }
 
 static void *run(void *unused) {
-    if (!is("first")) once();    /* the thread's first */
+    if (!is("first")) once();    /* the thread's first call */
     if (is("once")) for (int i = 0; i < 300; i++) once();
     stack->start = (uintptr_t)stack + SIZE;
     stack->caller = (uintptr_t)__builtin_frame_address(0);
@@ -114,7 +114,7 @@ static void *run(void *unused) {
     return unused;
 }
 
-/* What ended the process in `call` left no address: then it is as the end left it. */
+/* If the process ended in `call` there is no address: the stack is as the end left it. */
 static int scan(void) {
     if (!stack->lowest) stack->lowest = stack->start - SIZE + (uint64_t)(lowest() - (const unsigned char *)stack);
     printf("%lu %lu\n", (unsigned long)(stack->caller - stack->lowest), (unsigned long)(stack->start - stack->caller));

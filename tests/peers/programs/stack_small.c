@@ -1,6 +1,6 @@
-/* A handler that allocates on an alternate stack of 8 KiB, with nothing below it, wherever in 200,000 or more
-   allocations the signal strikes. 2,000 signals are enough. Blocks of all sizes wait for the thread beforehand, two of
-   the handler's: what glibc does otherwise bears no handler that allocates. */
+/* A signal handler allocates on an alternate stack of 8 KiB with no memory below it, anywhere within 200,000 or more
+   allocations. 2,000 signals are enough. Blocks of all sizes wait in the thread's cache, two for the handler:
+   otherwise glibc does not allow a handler to allocate. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// Stacks that an unwinder which remembers or guesses gets wrong, for stacks.sh. Everything allocates on
-// seeded random walks through frames of sixteen layouts. Arguments: objects to load, call and unload in turn.
+// Stacks that break an unwinder which caches or guesses, for stacks.sh. All code allocates on seeded random walks
+// through frames of sixteen layouts. Arguments: objects to load, call and unload in turn.
 #include <csetjmp>
 #include <csignal>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #define OUT_OF_LINE __attribute__((noinline, noclone)) static
-#define HIDE(p) asm volatile("" : : "r"(p) : "memory") /* what the compiler may not know, drop or merge */
+#define HIDE(p) asm volatile("" : : "r"(p) : "memory") /* the compiler must not know, drop or merge p */
 
 struct walker { unsigned seed; int kinds; ucontext_t *here, *home; jmp_buf *back; };
 static unsigned roll(walker *w) { return (w->seed = w->seed * 1103515245u + 12345) >> 16 & 0x7fff; }
@@ -21,9 +21,9 @@ struct guard {
     ~guard() { if (on) try { block(41); throw failure(); } catch (failure &) { block(42); } }
 };
 [[noreturn]] OUT_OF_LINE void leave(walker *w) { block(43); longjmp(*w->back, 1); }
-// The call is its last instruction: the return address lies beyond the function.
+// The call is its last instruction: the return address is after the function.
 OUT_OF_LINE void last_words(walker *w) { char room[72]; HIDE(room); leave(w); }
-extern "C" void traps(); // interrupted before its first instruction, with a register pushed, before its last
+extern "C" void traps(); // signals before its first instruction, after a push, and before its last one
 asm(".type traps, @function\n" "traps: .cfi_startproc; ud2; push %rbx; .cfi_adjust_cfa_offset 8\n"
     ".cfi_rel_offset %rbx, 0; ud2; pop %rbx; .cfi_adjust_cfa_offset -8; .cfi_restore %rbx; ud2; ret\n"
     ".cfi_endproc");
@@ -32,7 +32,7 @@ OUT_OF_LINE void walk(walker *w, int left);
 template <int KIND> OUT_OF_LINE void frame(walker *w, int left) {
     alignas(KIND & 4 ? 64 : 8) char room[40 + 24 * (KIND & 2)]; // two functions of each layout
     HIDE(room);
-    if (KIND & 8) HIDE(alloca(roll(w) % 400)); // stale return addresses lie in there
+    if (KIND & 8) HIDE(alloca(roll(w) % 400)); // this memory has stale return addresses
     guard g = { KIND == 15 && roll(w) % 2 };
     if (KIND == 14) { try { walk(w, left); if (roll(w) % 3 == 0) throw failure(); }
                       catch (failure &) { walk(w, left / 2); } }
@@ -50,14 +50,14 @@ OUT_OF_LINE void walk(walker *w, int left) {
     block(50);
     HIDE(w);
 }
-// The block is asked for at one depth of the stack, but the frame between moves, and its old place keeps its
-// old return address.
+// The allocation is always at one stack depth, but the frame between moves, and its old place keeps its old return
+// address.
 OUT_OF_LINE void inner(size_t n) { HIDE(alloca(n)); block(n + 1); HIDE(&n); }
 OUT_OF_LINE void outer(size_t n) {
     HIDE(alloca(n));
     if (n & 16) { inner(1024 - n); HIDE(&"one"); } else { inner(1024 - n); HIDE(&"other"); }
 }
-// Two functions of one layout with two calls each, on every level: stacks that differ in the middle only.
+// Two functions of one layout with two calls each, on every level: stacks that differ only in the middle.
 template <int N> OUT_OF_LINE void fall(unsigned way, int left) {
     static void (*const next[])(unsigned, int) = { fall<0>, fall<1> };
     char room[56];
@@ -92,8 +92,8 @@ static void *thread(void *seed) {
 static void coroutine(int i) { for (;;) walk(&lower[i], 9), swapcontext(lower[i].here, lower[i].home); }
 static void called() { walk(&upper, 5); }
 
-// Objects of the same size, loaded and unloaded in turn, land at the same address with other rules for it,
-// once what the recorder puts where their code was is taken away.
+// Objects of equal size, loaded and unloaded in turn, get the same address with other unwind rules, once the
+// recorder's mapping in place of their code is removed.
 static int reload(char **objects) {
     for (void *last = 0; *objects; objects++) {
         void *object = dlopen(*objects, RTLD_NOW), *call = object ? dlsym(object, "call") : 0;
@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
         makecontext(&here[i], (void (*)())coroutine, 1, i);
     }
     for (int i = 0; i < 90; i++) swapcontext(&home, &here[roll(&upper) % 3]), block(53);
-    for (int i = 0; i < 3; i++) { // the second pair on the stacks of the first
+    for (int i = 0; i < 3; i++) { // the second pair uses the stacks of the first
         for (int k = 0; k < 2; k++) pthread_create(&t[k], 0, thread, (void *)(size_t)(10 * i + k));
         for (int k = 0; k < 2; k++) pthread_join(t[k], 0);
     }

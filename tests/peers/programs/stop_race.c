@@ -1,5 +1,6 @@
-/* Two threads that notice the stop of a recording at once: both stand in getpid, which the recorder calls on its way out,
-   before one goes on, and so in munmap. The region's rest may be unmapped once only: what another thread maps there next is its own. */
+/* Two threads notice the stop of a recording at the same time: both are in getpid, which the recorder calls on its
+   way out, before one continues, and then in munmap. The rest of the region must be unmapped only once: later
+   mappings of other threads may be at the same address. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>

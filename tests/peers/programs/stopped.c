@@ -1,5 +1,6 @@
-/* Allocates in turns: prints the processor time of each turn in nanoseconds a call, until its input has a line for each
-   turn. `threads`: two of them, of which one prints. `frees`: each turn only frees, what was allocated before. */
+/* Allocates in turns. Prints the processor time of each turn in nanoseconds per call, until its input has a line for
+   each turn. `threads`: two threads, one of which prints. `frees`: turns only free blocks that were allocated before.
+   */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdbool.h>

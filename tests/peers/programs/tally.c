@@ -1,7 +1,7 @@
-/* What programs allocate, counted without heapdump: preloaded beside it, below it. The file $TALLY, mapped by all
-   processes, has a row for each program that a process is: a forked child counts its own blocks alone. $TALLY_BLOCKS,
-   of one process, is a file that has its table of blocks, as it is at any time. -DWITH_NEW: for allocators that bring an
-   operator new of their own, which may call their malloc, or may not: a call that another one makes does not count. */
+/* Counts the allocations of programs independently: preloaded next to heapdump and below it. The file $TALLY, which
+   all processes map, has a row for each program of a process; a forked child counts only its own blocks.
+   $TALLY_BLOCKS gets the current table of blocks of one process. -DWITH_NEW: for allocators with their own operator
+   new, which may call their malloc or not: a call within another does not count. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ enum { ROWS = 4096, BLOCKS = 1 << 22 };
 typedef struct row { uint64_t pid, live_bytes, live_blocks, all_bytes, all_blocks, short_bytes, short_blocks, apart; } row;
 typedef struct block { uintptr_t at; size_t size; } block;
 static row none, *rows, *own = &none;
-static block *blocks;            /* by address; one that was freed keeps its place: size SIZE_MAX */
+static block *blocks;            /* by address; a freed one keeps its slot: size SIZE_MAX */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t), *(*real_realloc)(void *, size_t);
 static int (*real_posix_memalign)(void **, size_t, size_t);
@@ -40,7 +40,7 @@ static void *took(void *p, size_t n) {
     if (!p || !blocks || me.within) return p;
     pthread_mutex_lock(&lock);
     b = find((uintptr_t)p);
-    if (b->at && b->size != SIZE_MAX) own->live_bytes -= b->size, own->live_blocks--; /* freed where nobody looks on */
+    if (b->at && b->size != SIZE_MAX) own->live_bytes -= b->size, own->live_blocks--; /* freed by a call that is not hooked */
     *b = (block){ (uintptr_t)p, n };
     me.last = (uintptr_t)p;
     own->live_bytes += n, own->live_blocks++, own->all_bytes += n, own->all_blocks++;
@@ -48,7 +48,7 @@ static void *took(void *p, size_t n) {
     return p;
 }
 
-/* SIZE_MAX: it was not there. */
+/* Returns SIZE_MAX for an unknown block. */
 static size_t gave(void *p) {
     size_t size = SIZE_MAX;
     block *b;
@@ -62,7 +62,7 @@ static size_t gave(void *p) {
 }
 
 static void begin(void) {
-    uint64_t n = __atomic_fetch_add(&rows[0].pid, 1, __ATOMIC_RELAXED) + 1; /* the first row counts the others */
+    uint64_t n = __atomic_fetch_add(&rows[0].pid, 1, __ATOMIC_RELAXED) + 1; /* the first row has the number of rows */
     own = n < ROWS ? &rows[n] : &none;
     *own = (row){ .pid = (uint64_t)getpid() };
 }

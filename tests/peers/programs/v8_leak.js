@@ -1,4 +1,4 @@
-// A Map in a variable that a closure keeps, and a linked list: for paths.sh.
+// For paths.sh: a Map in a variable that a closure keeps, and a linked list.
 //
 //   node v8_leak.js FILE
 const v8 = require('node:v8');

@@ -1,9 +1,9 @@
-/* wrappers: starts itself in every way that there is to exec, each time without the recorder in the environment.
-   wrappers behind LIBRARY: the same, with the recorder in LD_PRELOAD behind a library.
+/* wrappers: starts itself by every exec function, each time without the recorder in the environment.
+   wrappers behind LIBRARY: the same, with the recorder in LD_PRELOAD after a library.
    wrappers raw PRELOAD PROGRAM...: execs by a system call, which no library sees; rawbehind LIBRARY PROGRAM...: the
-   same, with the recorder behind the library. wrappers HOW PROGRAM: starts it in one way; HOW has no slash.
-   wrappers sleep, or a name that ends in "sleeps": for a second. wrappers early: allocates in .preinit_array, and
-   later. Anything else: allocates 100 blocks of 1000 bytes. */
+   same, with the recorder after the library. wrappers HOW PROGRAM: starts it by one function; HOW has no slash.
+   wrappers sleep, or a name that ends in "sleeps": sleeps for a second. wrappers early: allocates in .preinit_array,
+   and later. Anything else: allocates 100 blocks of 1000 bytes. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <spawn.h>
@@ -67,7 +67,7 @@ static int start_all(const char *self) {
     return failed;
 }
 
-/* Starts a program in one way. */
+/* Starts a program by one exec function. */
 static void start_program(const char *how, char *program) {
     char *const work[] = { program, "work", NULL };
     char *name = strrchr(program, '/');
@@ -77,7 +77,7 @@ static void start_program(const char *how, char *program) {
     else if (!strcmp(how, "execvp")) execvp(program, work);
     else if (!strcmp(how, "fexecve")) fexecve(open(program, O_RDONLY), work, environ);
     else if (!strcmp(how, "fexecve-path")) fexecve(open(program, O_PATH), work, environ);
-#ifdef __GLIBC__ /* musl has none */
+#ifdef __GLIBC__ /* musl does not have it */
     else if (!strcmp(how, "execveat")) execveat(open(program, O_PATH), "", work, environ, AT_EMPTY_PATH);
     else if (!strcmp(how, "execveat-in") && name) {
         *name = 0;

@@ -1,5 +1,5 @@
-/* Included before the programs here, which raise SIGUSR2 where their heap is to be dumped: `heapdump snapshot` of
-   DUMP_TOOL is run instead, into DUMP_TO.1.json and so on, and waited for. Nothing happens where that is not set. */
+/* Included before the programs here, which raise SIGUSR2 to dump their heap. Runs `heapdump snapshot` of DUMP_TOOL
+   instead and waits for it; the files are DUMP_TO.1.json and so on. Without DUMP_TOOL, nothing happens. */
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #ifdef __cplusplus
-#include <csignal>                 /* which takes the name back */
+#include <csignal>                 /* it declares the name again */
 #endif
 
 extern char **environ;

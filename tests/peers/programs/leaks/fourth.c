@@ -10,7 +10,7 @@
    leak logs: worker_log             each worker keeps its last lines, and restarts without them (threads)
    leak ring: ring_grow              a ring of messages grows and is never drained (over 90 %)
    leak names: PyObject_New_name     the old name of a renamed object is lost
-   leak close: on_close              a closing connection schedules a record that nobody takes */
+   leak close: on_close              a closing connection schedules a record that is never used */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static unsigned long long lost;
 static unsigned drawn = 7;
 static unsigned draw(void) { return (drawn = drawn * 1103515245u + 12345u) >> 8; }
 
-/* Honest work: settings that stay, a cache that is full soon, bursts that end. */
+/* Ordinary work: settings that stay, a cache that is full soon, bursts that end. */
 static char *settings[2000], *cached[600], *burst[900];
 static void read_settings(int n) { for (int i = 0; i < n; i++) settings[i] = malloc(20 + draw() % 80); }
 static void use_cache(void) { unsigned k = draw() % 600; free(cached[k]); cached[k] = malloc(100 + draw() % 40); }
@@ -97,7 +97,7 @@ static const struct { const char *name; void (*run)(int); int rounds; } cases[] 
     { "logs", workers, 6000 }, { "ring", message, 30000 }, { "names", rename_object, 9000 }, { "close", connection, 6000 }
 };
 
-/* What is not lost but was allocated there counts, too. */
+/* Blocks of that function that are not lost count, too. */
 static unsigned long long kept(const char *name) {
     unsigned long long bytes = 0;
     if (!strcmp(name, "rows")) bytes = sizeof *table;

@@ -1,6 +1,6 @@
 /* usage: fourth_cc CASE, by suspects.sh
 
-   As fourth.c, in C++: namespaces called as runtimes are, lambdas, threads.
+   Like fourth.c, in C++: namespaces named like those of runtimes, lambdas, threads.
 
    leak store: core::cache::Store::put  an entry whose key changes is put again, and stays
    leak buffers: alloc::Buffers::acquire  a buffer goes back only if the request succeeded
@@ -9,7 +9,7 @@
    leak sessions: net::Session::open  sessions of two threads lose their input (threads)
    leak nodes: graph::Linker::make|link_two  two nodes that point to each other stay (over 90 %)
    leak bus: Bus::subscribe           subscribers are never taken out (over 90 %)
-   leak clone: shape::Circle::clone   a copy made for a test of overlap is not deleted */
+   leak clone: shape::Circle::clone   a copy for an overlap test is not deleted */
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -26,7 +26,7 @@ static unsigned long long lost;
 static unsigned drawn = 11;
 static unsigned draw() { return (drawn = drawn * 1103515245u + 12345u) >> 8; }
 
-// Honest work.
+// Ordinary work.
 static std::map<int, std::string> settings;
 static std::list<std::string> history;
 static void read_settings(int n) { for (int i = 0; i < n; i++) settings[i] = std::string(30 + draw() % 60, 's'); }

@@ -1,10 +1,10 @@
 /* usage: fourth_rs CASE, by suspects.sh
 
-   As fourth.c, in Rust.
+   Like fourth.c, in Rust.
 
    leak intern: fourth::intern::Table::add  strings are interned for ever
    leak cycle: fourth::tree::attach    a child keeps its parent, its parent the child
-   leak pump: fourth::pump::send_all   messages of a thread that nobody receives (threads)
+   leak pump: fourth::pump::send_all   a thread's messages that are never received (threads)
    leak grow: fourth::alloc::grow      a module of the program called alloc (over 90 %) */
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """usage: generate.py SEED >program.c, by suspects.sh
 
-A C program with one leak among honest work, which dumps its heap (SIGUSR2) three or four times. Its first line says where the
-leak is: `/* leak: FUNCTION */`. Seeds below 1000 and above 2000000000 are for the test; suspects was tuned on those between."""
+A C program with one leak among ordinary work, which dumps its heap (SIGUSR2) three or four times. Its first line names the
+leak: `/* leak: FUNCTION */`. Seeds below 1000 and above 2000000000 are for the test; suspects was tuned on those between."""
 import random
 import sys
 
@@ -21,7 +21,7 @@ def name():
 
 
 def size():
-    """A C expression for how much a block takes."""
+    """A C expression for the size of a block."""
     base = rng.choice([24, 40, 64, 100, 200, 500, 1500, 4000])
     return str(base) if rng.random() < 0.5 else f"{base} + (size_t)(i * 7919 % {base})"
 
@@ -79,7 +79,7 @@ else:
 functions.append(function(body, leak))
 calls.append(leak)
 rng.shuffle(functions)
-# Some of the work stands below further functions.
+# Some of the work is below further functions.
 layers = []
 for n in list(calls):
     for _ in range(rng.randint(0, 3)):

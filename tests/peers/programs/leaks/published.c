@@ -1,15 +1,15 @@
 /* usage: published CASE, by suspects.sh
 
-   Leaks that real programs had, written anew after what was reported of them, among work as a small server does it. Dumps
-   three times. A line for each: leak CASE: FUNCTION, the report.
+   Leaks of real programs, rewritten from their reports, among work like that of a small server. Dumps three times.
+   One line each: leak CASE: FUNCTION, the report.
 
-   leak info: client_info          https://github.com/redis/redis/issues/256       the text made for each client is copied, not freed
-   leak split: split_tokens        https://github.com/redis/redis/issues/373       an early return behind the first allocation
+   leak info: client_info          https://github.com/redis/redis/issues/256       the text made for each client is copied and not freed
+   leak split: split_tokens        https://github.com/redis/redis/issues/373       an early return after the first allocation
    leak grow: format_text          https://github.com/redis/redis/issues/9412      a buffer that was too small is replaced, not freed
    leak sync: try_resync           https://github.com/redis/redis/pull/13996       a reply is not freed in one branch
    leak cookie: clean_path         https://github.com/curl/curl/issues/1935        an attribute given twice replaces its first value
-   leak oversized: add_cookie      https://github.com/curl/curl/pull/1930          what is refused for its size is not freed
-   leak reuse: login_options       https://github.com/curl/curl/pull/2790          a connection taken again: one of its texts is not freed
+   leak oversized: add_cookie      https://github.com/curl/curl/pull/1930          a cookie that is too large is refused, but not freed
+   leak reuse: login_options       https://github.com/curl/curl/pull/2790          a reused connection: one of its texts is not freed
    leak names: host_names          https://github.com/curl/curl/pull/8842          ... two of them
    leak strtok: parse_face         https://github.com/cn-uofbasel/ccn-lite/pull/341  the pointer moves on before it is freed
    leak twice: column_name         https://github.com/ashtonjamesd/lavandula/pull/10  copied twice, freed once
@@ -18,11 +18,11 @@
    leak macro: volume_path         https://github.com/Netatalk/netatalk/pull/1955  a macro leaves the function before the end
    leak option: set_option         https://github.com/cesanta/mongoose/issues/309  options set again, handlers never removed
    leak umad: adapter_name         https://github.com/linux-rdma/rdma-core/pull/1282  a name copied before a check fails
-   leak bind: add_bind             https://github.com/CESNET/libnetconf2/issues/398  a list that grows and has no call that empties it
+   leak bind: add_bind             https://github.com/CESNET/libnetconf2/issues/398  a growing list without any call that empties it
    leak label: menu_label          https://github.com/derf/feh/pull/619            an argument copied for a call that copies it itself
    leak reset: append_cookie       https://github.com/curl/curl/pull/10709         a list that a reset forgets
    leak ping: open_redis           https://github.com/FreeRADIUS/freeradius-server/pull/1045  a connection that does not answer is not closed
-   leak specific: register_thread  https://github.com/rmind/libqsbr/pull/3         what a thread has of its own outlives it */
+   leak specific: register_thread  https://github.com/rmind/libqsbr/pull/3         thread-specific data outlives its thread */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static unsigned long sum;
 static void use(const char *s) { if (s) sum += strlen(s); }
 static char *text_of(const char *what, int i) { char b[160]; snprintf(b, sizeof b, "%s number %d of them %.*s", what, i, i % 40, "........................................"); return strdup(b); }
 
-/* Honest work. How much of it waits at a time differs from case to case, or one unlucky figure would decide them all. */
+/* Ordinary work. The amount that waits differs from case to case: otherwise one unlucky figure would decide all. */
 static int most_batched = 1300;
 static unsigned drawn = 1;
 static unsigned draw(void) { return (drawn = drawn * 1103515245u + 12345u) >> 8; }

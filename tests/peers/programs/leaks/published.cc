@@ -1,11 +1,11 @@
 /* usage: published_cc CASE, by suspects.sh
 
-   As published.c, in C++; the last two are threaded servers.
+   Like published.c, in C++; `session` and `detached` use threads.
 
-   leak cycle: make_cluster        https://github.com/boostorg/smart_ptr/issues/71     an object that is in what it holds
-   leak self: add_part|Replica::init https://github.com/vesoft-inc/nebula-storage/pull/218  a part that holds its owner by shared_from_this
+   leak cycle: make_cluster        https://github.com/boostorg/smart_ptr/issues/71     an object is an element of its own set
+   leak self: add_part|Replica::init https://github.com/vesoft-inc/nebula-storage/pull/218  a part holds its owner by shared_from_this
    leak plane: Plane::Plane        https://github.com/FLIF-hub/FLIF/issues/184         a base class whose destructor is not virtual
-   leak box: LineBox::LineBox      https://github.com/litehtml/litehtml/issues/38      ... of boxes with containers
+   leak box: LineBox::LineBox      https://github.com/litehtml/litehtml/issues/38      ... for boxes with containers
    leak duplicate: duplicate_text  https://github.com/twohoursonelife/OneLife/issues/273  a copy that its caller should delete
    leak session: create_session    https://github.com/sysown/proxysql/issues/449       connections of sessions that end early, by several threads
    leak detached: run_detached     https://github.com/tinycthread/tinycthread/issues/24  the result of a thread that no one joins
@@ -26,7 +26,7 @@
 
 static const int rounds = 6000;
 
-// Honest work. How much of it waits at a time differs from case to case.
+// Ordinary work. The amount that waits at a time differs from case to case.
 static size_t most_pending = 1100;
 static unsigned drawn = 1;
 static unsigned draw() { return (drawn = drawn * 1103515245u + 12345u) >> 8; }

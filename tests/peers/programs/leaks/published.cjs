@@ -1,23 +1,23 @@
 // usage: node published.cjs CASE OUT, by suspects.sh
 //
-// As published.c, in JavaScript: three heap snapshots. What has to be named is a variable, a property or a class.
+// Like published.c, in JavaScript: three heap snapshots. The expected name is a variable, a property or a class.
 //
 // leak listeners: Request         https://github.com/request/request/issues/1497      a listener for every redirect
 // leak refresh: Streamer          https://github.com/TID-Lab/aggie/pull/399           listeners added again at each refresh
 // leak contexts: _contexts        https://github.com/Jeff-Lewis/cls-hooked/issues/66  contexts that a promise keeps
-// leak images: urlCache           https://github.com/imgproxy/imgproxy-node/pull/10   a Map as a cache without bounds
-// leak storages: storageList      https://github.com/hocus-dev/hocus/pull/95          a list of storages that are never taken out
+// leak images: urlCache           https://github.com/imgproxy/imgproxy-node/pull/10   an unbounded cache in a Map
+// leak storages: storageList      https://github.com/hocus-dev/hocus/pull/95          a list of storages that are never removed
 // leak timeouts: TimersList       https://github.com/Kushaal-k/Tessera/issues/218     the timer of a race that was won
 // leak feeds: changefeeds         https://github.com/neumino/reqlite/issues/23        a feed that failed stays registered
-// leak hooks: triggerHook         https://github.com/gms1/node-async-context/pull/54  each context keeps the one that triggered it
-// leak reconnect: offline_queue   https://github.com/redis/node-redis/pull/723        what was queued is kept at each reconnection
+// leak hooks: triggerHook         https://github.com/gms1/node-async-context/pull/54  each context keeps the context that triggered it
+// leak reconnect: offline_queue   https://github.com/redis/node-redis/pull/723        queued commands are kept at each reconnection
 // leak rebind: requestHandler     https://github.com/scality/Arsenal/pull/267         listeners bound again after each error
 // leak polling: TaskList          https://github.com/OrqueIO/OrqueIO/issues/65        an interval that outlives its list
 'use strict';
 const { EventEmitter } = require('events'), v8 = require('v8');
 const [which, out] = process.argv.slice(2), rounds = 9000;
 
-// Honest work. How much of it waits at a time differs from case to case.
+// Ordinary work. The amount that waits at a time differs from case to case.
 const most = 900 + 137 * 'listeners refresh contexts images storages timeouts feeds hooks reconnect rebind polling'.split(' ').indexOf(which);
 let drawn = 1;
 const draw = () => (drawn = Math.imul(drawn, 1103515245) + 12345 >>> 0) >>> 8;

@@ -1,19 +1,19 @@
 /* usage: third CASE, by suspects.sh
 
-   As published.c, for a test that suspects had not seen: each leak below is among work as its own program does it. Written
-   anew after what was reported, by the names the programs have.
+   Like published.c, but with leaks that suspects had not seen. Each leak is among work like that of its own program.
+   Rewritten from the reports, with the programs' own names.
 
-   leak label: window_tree_draw_session  https://github.com/tmux/tmux/issues/4591        a label too wide is formatted again, over the first
+   leak label: window_tree_draw_session  https://github.com/tmux/tmux/issues/4591        a label that is too wide is formatted again, over the first
    leak path: file_get_path          https://github.com/tmux/tmux/issues/4877            a relative path is copied, the copy joined, not freed
-   leak find: HASHfind               https://github.com/stepcode/stepcode/pull/140       what is searched for is put into an element, and stays
+   leak find: HASHfind               https://github.com/stepcode/stepcode/pull/140       the searched key is put into an element, and stays
    leak memcached: create_req|h2o_memcached_set|h2o_memcached_delete  https://github.com/h2o/h2o/pull/856  a command to set or delete is not freed when it is done
    leak download: mg_connect_client_impl  https://github.com/civetweb/civetweb/issues/448  the connection of a client is closed, not freed
-   leak will: MQTTClient_connectURI  https://github.com/eclipse-paho/paho.mqtt.c/issues/197  of a will that goes, its two texts stay
+   leak will: MQTTClient_connectURI  https://github.com/eclipse-paho/paho.mqtt.c/issues/197  the two texts of a removed will stay
    leak loadfile: duv_loadfile|uv_fs_open  https://github.com/creationix/dukluv/pull/22  a request is used again before it is cleaned up
-   leak tubes: do_list_tubes         https://github.com/beanstalkd/beanstalkd/issues/29  a job made to hold a reply is not marked as one to free
+   leak tubes: do_list_tubes         https://github.com/beanstalkd/beanstalkd/issues/29  a job that holds a reply is not marked for freeing
    leak lookup: libwebsocket_client_connect_2  https://github.com/warmcat/libwebsockets/issues/255  the list of addresses is walked by its only pointer
    leak turn: create_new_ss|open_client_connection_session  https://github.com/coturn/coturn/pull/956  a session that cannot be registered stays in the map
-   leak mset: mbuf_get|_mbuf_get|msg_recv_chain  https://github.com/twitter/twemproxy/issues/487  buffers taken out of a message, put nowhere
+   leak mset: mbuf_get|_mbuf_get|msg_recv_chain  https://github.com/twitter/twemproxy/issues/487  buffers are removed from a message and lost
    leak telemetry: cJSON_Print       https://github.com/DaveGamble/cJSON/issues/764      a text that its caller has to free
    leak ftp: accept_clients          https://github.com/parkergrt/ftp-server/issues/1    a thread is given its socket in a block of its own */
 #define _GNU_SOURCE
@@ -30,10 +30,10 @@ static unsigned long sum;
 static void use(const char *s) { if (s) sum += strlen(s); }
 static unsigned drawn = 1;
 static unsigned draw(void) { return (drawn = drawn * 1103515245u + 12345u) >> 8; }
-static void *(*get)(size_t) = malloc;           /* what the program allocates with */
+static void *(*get)(size_t) = malloc;           /* the program's allocator */
 static char *text(const char *what, int i) { char b[200]; int n = snprintf(b, sizeof b, "%s %d %.*s", what, i, i % 50, "--------------------------------------------------"); return memcpy(get((size_t)n + 1), b, (size_t)n + 1); }
 
-/* Honest work, of which each program takes what it does. */
+/* Ordinary work; each program uses the parts that it needs. */
 static char *settings[4000];
 static void load_settings(int n, int size) { for (int i = 0; i < n; i++) settings[i] = get((size_t)(size / 2 + (int)(draw() % (unsigned)size))); }
 static struct session { char name[40]; char *in, *out; } *sessions[1000];
@@ -44,7 +44,7 @@ static void session_step(unsigned most, size_t buffer) {
     s = sessions[k] = get(sizeof *s), s->in = get(buffer), s->out = get(buffer / 2), s->name[0] = 0;
 }
 static struct cached { unsigned key; char *body; } *cache[3000];
-static void cache_look_up(unsigned range, unsigned room) {         /* the room is taken by those asked for last */
+static void cache_look_up(unsigned range, unsigned room) {         /* the room belongs to the latest requests */
     unsigned key = draw() % range * (draw() % range) / range, k = key * 2654435761u % room;
     struct cached *c = cache[k];
     if (c && c->key == key) { use(c->body); return; }
@@ -54,12 +54,12 @@ static void cache_look_up(unsigned range, unsigned room) {         /* the room i
 static char *lines[2000]; static unsigned line;
 static void history_add(unsigned most, int i) { free(lines[line % most]); lines[line++ % most] = text("a line of the history", i); }
 static char *rows[4000]; static unsigned row_count;
-static void query_burst(int i, int every, unsigned n) {            /* a large result is there for a while */
+static void query_burst(int i, int every, unsigned n) {            /* a large result exists for a while */
     if (i % every == 0) while (row_count < n) rows[row_count++] = get(40 + draw() % 100);
     if (i % every == every / 4) while (row_count) free(rows[--row_count]);
 }
 static struct chunk { struct chunk *next; char data[2000]; } *spare;
-static void pool_work(unsigned most) {                            /* the pool has what was needed at once, at most */
+static void pool_work(unsigned most) {                            /* the pool has at most the chunks needed at once */
     struct chunk *taken = NULL, *c;
     for (unsigned n = 1 + draw() % most; n; n--) { if ((c = spare)) spare = c->next; else c = get(sizeof *c); c->next = taken, taken = c; }
     while ((c = taken)) taken = c->next, c->next = spare, spare = c;
@@ -103,7 +103,7 @@ static char *paste[50];
 static void paste_add(int i) { free(paste[i % 50]); paste[i % 50] = xmalloc(200 + draw() % 3000); }
 static void tmux_buffers(int i) { history_add(1500, i); status_update(i); paste_add(i); screen_draw(); session_step(60, 1024); load_buffer(i); }
 
-/* A dictionary of schemas: entities come with a file and go with it. */
+/* A dictionary of schemas: entities come and go with their file. */
 typedef struct Element { char *key; void *data; struct Element *next; } Element;
 static struct { Element *bucket[256]; } schema;
 static unsigned HASHhash(const char *s) { unsigned h = 5381; while (*s) h = h * 33 + (unsigned char)*s++; return h % 256; }
@@ -122,7 +122,7 @@ static void model_close(void) { while (model) { struct instance *n = model->next
 static void step_start(void) { char *k; for (int i = 0; i < 600; i++) { asprintf(&k, "ENTITY_%d", i); HASHinsert(k, "an entity of the schema"); } load_settings(800, 120); }
 static void step_file(int i) { if (i % 750 == 749) model_close(); instance_read(i); if (i % 5 == 0) request_parse(i); pool_work(30); }
 
-/* h2o: sessions of TLS are kept in memcached, to which a thread of its own talks */
+/* h2o: TLS sessions are stored in memcached by a separate thread. */
 enum { REQ_TYPE_GET, REQ_TYPE_SET, REQ_TYPE_DELETE };
 typedef struct h2o_memcached_req { struct h2o_memcached_req *next; int type; char *value; size_t key_len; char key[1]; } h2o_memcached_req_t;
 static struct { pthread_mutex_t mutex; pthread_cond_t cond; h2o_memcached_req_t *pending, **end; int stop, done; } memc = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER };
@@ -151,7 +151,7 @@ static void handshake_tls(int i) { char key[80]; snprintf(key, sizeof key, "h2o:
 static void h2o_start(void) { pthread_t t; get = h2o_mem_alloc; load_settings(900, 110); pthread_create(&t, NULL, memcached_thread, NULL); }
 static void h2o_request(int i) { request_parse(i); session_step(250, 4096); cache_look_up(1500, 900); pool_work(25); if (i % 4 == 0) handshake_tls(i / 4); }
 
-/* civetweb: a server that now and then downloads from another */
+/* civetweb: a server that sometimes downloads from another. */
 enum { MAX_REQUEST_SIZE = 16384 };
 struct mg_context { int *worker_threadids; int context_type; };
 struct mg_connection { struct mg_context *ctx; char *buf; int buf_size, must_close; char addr[64]; };
@@ -175,7 +175,7 @@ static struct mg_connection *workers[50];
 static void civet_start(void) { get = mg_malloc; load_settings(300, 80); for (int i = 0; i < 50; i++) workers[i] = mg_calloc(1, sizeof *workers[i] + MAX_REQUEST_SIZE); }
 static void civet_request(int i) { request_parse(i); session_step(300, 700); cache_look_up(900, 800); history_add(500, i); if (i % 40 == 0) mg_close_connection(mg_download("www.example.org")); }
 
-/* Paho: a client of MQTT that loses its connection now and then */
+/* Paho: an MQTT client that sometimes loses its connection. */
 static void *mymalloc(size_t n) { void *p = malloc(n + 8); return p ? memset(p, 0, n) : NULL; }
 static char *MQTTStrdup(const char *s) { size_t n = strlen(s) + 1; return memcpy(mymalloc(n), s, n); }
 static struct { char *clientID; struct { char *msg, *topic; int qos; } *will; char *msgs[100]; } *mqtt;
@@ -189,7 +189,7 @@ static void MQTTPersistence_put(int i) { int k = (int)(draw() % 100); free(mqtt-
 static void mqtt_start(void) { get = mymalloc; mqtt = mymalloc(sizeof *mqtt); mqtt->clientID = MQTTStrdup("a sensor"); load_settings(500, 40); }
 static void mqtt_publish(int i) { char *t = MQTTStrdup("house/room/temperature"); use(t); free(t); MQTTPersistence_put(i); outgoing_add(350, i); name_learn(120); if (i % 12 == 0) MQTTClient_connectURI("house/sensors/hall/status", "the sensor of the hall went away without a word"); }
 
-/* dukluv: modules loaded again and again by libuv */
+/* dukluv: modules that libuv loads again and again. */
 typedef struct { char *path; char *ptr; } uv_fs_t;
 static void *uv__malloc(size_t n) { return malloc(n); }
 static char *uv__strdup(const char *s) { size_t n = strlen(s) + 1; char *m = uv__malloc(n); return m ? memcpy(m, s, n) : NULL; }
@@ -228,7 +228,7 @@ static void do_list_tubes(void) {
 static void beanstalk_start(void) { for (int t = 0; t < 9; t++) tubes[t] = text("tube", t); load_settings(200, 300); }
 static void beanstalk_command(int i) { request_parse(i); put(i); put(i); session_step(200, 220); peek(); history_add(300, i); if (i % 20 == 0) do_list_tubes(); }
 
-/* libwebsockets: a client that connects again after each loss */
+/* libwebsockets: a client that reconnects after each loss. */
 static void libwebsocket_client_connect_2(const char *ads) {
     struct addrinfo ai, *res;
     void *p = NULL;
@@ -242,7 +242,7 @@ static void handshake(void) { char *headers = get(2200), *key = get(40); headers
 static void lws_start(void) { load_settings(400, 100); }
 static void lws_service(int i) { outgoing_add(600, i); session_step(120, 1500); history_add(800, i); if (i % 6 == 0) { handshake(); libwebsocket_client_connect_2("127.0.0.1"); } }
 
-/* coturn: sessions of clients, found again by a number */
+/* coturn: sessions of clients, looked up by number. */
 typedef struct { unsigned id; char realm[128], nonce[49]; char *username; int state; } ts_ur_super_session;
 static ts_ur_super_session **session_map; static unsigned map_room, map_used;
 static void ur_map_put(ts_ur_super_session *ss) { if (map_used == map_room) session_map = realloc(session_map, (map_room = map_room ? map_room * 2 : 64) * sizeof *session_map); session_map[map_used++] = ss; }
@@ -258,7 +258,7 @@ static void turn_packet(int i) {
 static void turn_start(void) { load_settings(1000, 64); }
 static void turn_relay(int i) { pool_work(60); turn_packet(i); history_add(200, i); cache_look_up(400, 500); }
 
-/* twemproxy: messages in buffers of 16 KB, of which the free ones are kept */
+/* twemproxy: messages in buffers of 16 KB; free ones are kept. */
 struct mbuf { struct mbuf *next; char *pos, *last; };
 struct msg { struct mbuf *first, **end; };
 static struct mbuf *free_mbufq;
@@ -272,7 +272,7 @@ static void redis_fragment(int i) { struct msg r, sub = { NULL, NULL }; msg_recv
 static void nc_start(void) { load_settings(600, 200); }
 static void nc_loop(int i) { redis_fragment(i); session_step(500, 64); outgoing_add(200, i); name_learn(90); }
 
-/* A device that tells what it measures, as JSON */
+/* A device that sends its measurements as JSON. */
 typedef struct cJSON { struct cJSON *next, *child; char *string, *valuestring; double valuedouble; } cJSON;
 static cJSON *cJSON_New_Item(void) { return calloc(1, sizeof(cJSON)); }
 static cJSON *cJSON_CreateObject(void) { return cJSON_New_Item(); }
@@ -288,7 +288,7 @@ static void command_keep(int i) { int k = i % 200; cJSON_Delete(commands[k]); co
 static void device_start(void) { load_settings(700, 50); }
 static void device_loop(int i) { command_keep(i); outgoing_add(900, i); screen_draw(); history_add(400, i); if (i % 5 == 0) telemetry(i); }
 
-/* A server of files, a thread for each connection */
+/* A file server with a thread for each connection. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *communication(void *connection) {
     int fd = *(int *)connection;

@@ -1,12 +1,12 @@
 /* usage: third_cc CASE, by suspects.sh
 
-   As third.c, in C++; peers, programs, rpc and endpoint are threaded servers.
+   Like third.c, in C++; peers, programs, rpc and endpoint are threaded servers.
 
-   leak ping: cServer::OnConnectionAccepted|cClientHandle::cClientHandle  https://github.com/cuberite/cuberite/pull/3794  who only asks for the list of players keeps a pointer to itself
-   leak peers: ConnectionManager::addConnection|Upgrader::upgradeInbound|YamuxedConnection::YamuxedConnection  https://github.com/qdrvm/kagome/pull/1385  closed connections are not taken out
+   leak ping: cServer::OnConnectionAccepted|cClientHandle::cClientHandle  https://github.com/cuberite/cuberite/pull/3794  a client that only asks for the list of players keeps a pointer to itself
+   leak peers: ConnectionManager::addConnection|Upgrader::upgradeInbound|YamuxedConnection::YamuxedConnection  https://github.com/qdrvm/kagome/pull/1385  closed connections are not removed
    leak programs: EnqueueProgramCommand::process  https://github.com/tenstorrent/tt-metal/issues/13588  a map of each thread that is filled and never emptied
-   leak landmark: data::landmark::landmark|mapping_module::triangulate  https://github.com/xdspacelab/openvslam/issues/365  taken out of the map, not deleted
-   leak timer: InvokeTimer::Create|InvokeTimer::InvokeTimer  https://github.com/Qihoo360/evpp/issues/253  a timer that is never told of its end holds itself
+   leak landmark: data::landmark::landmark|mapping_module::triangulate  https://github.com/xdspacelab/openvslam/issues/365  removed from the map, but not deleted
+   leak timer: InvokeTimer::Create|InvokeTimer::InvokeTimer  https://github.com/Qihoo360/evpp/issues/253  a timer that never learns of its end holds itself
    leak rpc: ServerConnection::Accepted|tthread::thread::thread|ServerConnection::ServerConnection  https://github.com/DFHack/dfhack/pull/930  threads of connections are neither joined nor deleted
    leak query: osquery::queryInternal|sqlite3_prepare_v2  https://github.com/osquery/osquery/pull/5911  a statement that fails in a step is not finalized
    leak endpoint: endpoint::create_connection|connection::init|connection::connection  https://github.com/zaphoyd/websocketpp/issues/310  handlers of a connection hold the connection */
@@ -31,7 +31,7 @@ static std::mutex world;
 static unsigned drawn = 1;
 static unsigned draw() { return (drawn = drawn * 1103515245u + 12345u) >> 8; }
 
-// Honest work, of which each program takes what it does.
+// Ordinary work; each program uses the parts that it needs.
 class Config {
 public:
     void load(int n) { for (int i = 0; i < n; i++) values["section.of.the.configuration.key" + std::to_string(i)] = std::string(10 + draw() % 90, 'v'); }
@@ -168,7 +168,7 @@ static void tt_metal(int i, int w) {
     frames.work(12); event_log.add(i); queue.push(i); if (i % 150 == 0) queue.drain();
 }
 
-// openvslam: points of a map are found by triangulation; those seen too rarely are taken out again
+// openvslam: triangulation finds the points of a map; rarely seen ones are removed.
 namespace data {
 struct landmark { unsigned id; double pos_w[3], mean_normal[3]; std::map<unsigned, unsigned> observations; unsigned char descriptor[32]; explicit landmark(unsigned id) : id(id) { observations[id] = 1; observations[id + 1] = 2; } bool will_be_erased = false; void prepare_for_erasing() { observations.clear(); will_be_erased = true; } };
 struct map_database { std::unordered_map<unsigned, landmark *> landmarks; void add_landmark(landmark *lm) { landmarks[lm->id] = lm; } void erase_landmark(landmark *lm) { landmarks.erase(lm->id); } };
@@ -187,7 +187,7 @@ private:
 static mapping_module mapper;
 static void openvslam(int i, int) { std::vector<unsigned char> image(20000); frames.work(6); if (i % 5 == 0) mapper.new_keyframe((unsigned)i); if (i % 2) mapper.triangulate((unsigned)i); mapper.remove_invalid_landmarks(); event_log.add(i); }
 
-// evpp: timers of connections that are mostly cancelled
+// evpp: timers of connections; most are cancelled.
 class InvokeTimer : public std::enable_shared_from_this<InvokeTimer> {
 public:
     typedef std::function<void()> Functor;
@@ -236,7 +236,7 @@ private:
 static LruCache<std::vector<char>> tiles(250);
 static void dfhack(int i, int) { std::vector<short> screen(80 * 25); { std::lock_guard<std::mutex> g(world); tiles.get((int)(draw() % 600), [] { return std::vector<char>(500 + draw() % 1500); }); frames.work(5); queue.push(i); if (i % 90 == 0) queue.drain(); } if (i % 8 == 0) ServerConnection::Accepted(i); }
 
-// osquery: queries of a schedule, of which some fail while they run
+// osquery: scheduled queries, some of which fail while they run.
 static void *sqlite3Malloc(size_t n) { return malloc(n); }
 struct sqlite3_stmt { char *sql; void *ops, *mem; };
 static int sqlite3_prepare_v2(const char *sql, sqlite3_stmt **out) { auto p = static_cast<sqlite3_stmt *>(sqlite3Malloc(sizeof(sqlite3_stmt))); p->sql = strcpy(static_cast<char *>(sqlite3Malloc(strlen(sql) + 1)), sql), p->ops = sqlite3Malloc(24 * 40), p->mem = sqlite3Malloc(56 * 12), *out = p; return 0; }

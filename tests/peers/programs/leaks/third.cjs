@@ -1,22 +1,22 @@
 // usage: node third.cjs CASE OUT, by suspects.sh
 //
-// As third.c, in JavaScript: three heap snapshots. What has to be named is a variable, a property or a class.
+// Like third.c, in JavaScript: three heap snapshots. The expected name is a variable, a property or a class.
 //
-// leak nes: subscribers                https://github.com/hapijs/nes/issues/24                    who disconnects is taken out only where something is published
-// leak rooms: sids                     https://github.com/socketio/socket.io-adapter/pull/58      who leaves a room after it has gone is put down again
+// leak nes: subscribers                https://github.com/hapijs/nes/issues/24                    a disconnected client is removed only when something is published
+// leak rooms: sids                     https://github.com/socketio/socket.io-adapter/pull/58      a socket that leaves a room after its end is stored again
 // leak abort: (Request|AbortSignal|abortController)  https://github.com/sindresorhus/got/issues/2160  one signal for all requests keeps a listener of each
 // leak resources: subscriptions        https://github.com/modelcontextprotocol/servers/issues/4710  sessions that end do not unsubscribe
-// leak modules: children               https://github.com/analog-nico/stealthy-require/issues/2   a module out of the cache is still a child of its parent
+// leak modules: children               https://github.com/analog-nico/stealthy-require/issues/2   a module removed from the cache is still a child of its parent
 // leak ring: (HashRing|cache)          https://github.com/3rd-Eden/node-hashring/issues/8         a cache of keys that only a change of the ring empties
-// leak batches: (_cacheMap|DataLoader) https://github.com/graphql-hive/gateway/issues/1085        a cache by keys of which no two are the same
-// leak retries: retryAsPromised        https://github.com/mickhansen/retry-as-promised/issues/22  each attempt is inside the one before
+// leak batches: (_cacheMap|DataLoader) https://github.com/graphql-hive/gateway/issues/1085        a cache by keys that are never equal
+// leak retries: retryAsPromised        https://github.com/mickhansen/retry-as-promised/issues/22  each attempt is nested in the previous one
 // leak links: seenUrls                 https://github.com/stablyai/orca/pull/11333                a slice of a chunk of output keeps the chunk
 // leak gateway: (observers|handleConnection)  https://github.com/nestjs/nest/issues/147           every client subscribes the handler again
 'use strict';
 const events = require('events'), fs = require('fs'), path = require('path'), v8 = require('v8');
 const [which, out] = process.argv.slice(2), rounds = 9000;
 
-// Honest work, of which each program takes what it does.
+// Ordinary work; each program uses the parts that it needs.
 let drawn = 1;
 const draw = () => (drawn = Math.imul(drawn, 1103515245) + 12345 >>> 0) >>> 8;
 class LruCache {
@@ -54,7 +54,7 @@ const start = n => { for (let i = 0; i < n; i++) routes.push({ path: '/api/v1/ro
 const learn = range => { const k = draw() % range; if (!words.has(k)) words.set(k, { word: 'word ' + k, seen: 1 }); else words.get(k).seen++; };
 const skewed = range => Math.floor(draw() % range * (draw() % range) / range);
 
-// nes: clients of web sockets that subscribe to paths
+// nes: web socket clients that subscribe to paths.
 class Client {
   constructor(id, listener) { this.id = id; this.listener = listener; this.auth = { credentials: { user: 'user ' + id % 90 } }; this.headers = { origin: 'https://shop.example.org' }; this.dead = false; }
   onSubscribe(path) { this.listener.subscribe(path, this); }
@@ -68,7 +68,7 @@ class Listener {
 }
 const listener = new Listener();
 
-// socket.io: sockets that join rooms and leave them when they have closed
+// socket.io: sockets that join rooms, and leave them after they have closed.
 class Adapter {
   constructor() { this.rooms = {}; this.sids = {}; }
   add(id, room) { (this.sids[id] = this.sids[id] || {})[room] = true; (this.rooms[room] = this.rooms[room] || { sockets: {}, length: 0 }).sockets[id] = true; this.rooms[room].length++; }
@@ -95,7 +95,7 @@ class Request {
   destroy(error) { this.error = error; }
 }
 
-// MCP: resources that sessions subscribe to
+// MCP: sessions subscribe to resources.
 const subscriptions = new Map(), transports = new Map();
 function setSubscription(uri, sessionId) { if (!subscriptions.has(uri)) subscriptions.set(uri, new Set()); subscriptions.get(uri).add(sessionId); }
 class Transport { constructor(sessionId) { this.sessionId = sessionId; this.started = true; this.stream = { events: [] }; } }
@@ -107,11 +107,11 @@ function mcpSession(i) {
   if (transports.size > 30) cleanup(transports.keys().next().value);
 }
 
-// stealthy-require: a module loaded afresh for each who asks
+// stealthy-require: a module is loaded afresh for each caller.
 const dummy = path.resolve(out + '.module.cjs');
 function stealthyRequire(file) { delete require.cache[file]; const m = require(file); delete require.cache[file]; return m; }
 
-// hashring: the server of each key
+// hashring: the server of each key.
 class HashRing {
   constructor(servers) { this.ring = []; this.cache = Object.create(null); for (const s of servers) for (let k = 0; k < 160; k++) this.ring.push({ value: this.hash(s + '-' + k), server: s }); this.ring.sort((a, b) => a.value - b.value); }
   hash(key) { let h = 5381; for (let i = 0; i < key.length; i++) h = Math.imul(h, 33) ^ key.charCodeAt(i); return h >>> 0; }
@@ -128,7 +128,7 @@ class DataLoader {
 const loader = new DataLoader(request => ({ data: { hero: { name: 'name ' + request.variables.id } } }));
 async function execute(i) { const p = loader.load({ document: 'query Hero($id: ID!)', variables: { id: i }, operationType: 'query' }); if (i % 4 === 0) loader.dispatch(); if (i % 4 === 0) await p; }
 
-// retry-as-promised: a service that never answers
+// retry-as-promised: a service that never answers.
 let failing;
 function attempt() { return new Promise((_, reject) => { failing = reject; }); }
 function retryAsPromised(callback, options) {
@@ -140,7 +140,7 @@ function retryAsPromised(callback, options) {
   });
 }
 
-// a terminal: links in what programs print
+// A terminal: links in the output of programs.
 const seenUrls = new Set();
 class LinkDetector {
   constructor() { this.latest = null; }
@@ -149,7 +149,7 @@ class LinkDetector {
 const detector = new LinkDetector(), filler = 'compiling a file of the program and testing it again\r\n'.repeat(310);
 function ptyData(i) { const link = i % 12 === 0 ? ' https://git.example.org/project/repository/pull/' + i + ' ' : ' no link here '; return Buffer.from(filler.slice(0, 8000 + i % 100) + link + filler.slice(0, 8000)).toString('latin1'); }
 
-// Nest: a gateway whose handlers are told of clients
+// Nest: a gateway whose handlers receive its clients.
 class Subject { constructor() { this.observers = []; } subscribe(next) { const s = { next, closed: false }; this.observers.push(s); return s; } next(v) { for (const o of this.observers) o.next(v); } }
 class ChatGateway { constructor() { this.online = 0; } handleConnection(client) { this.online = client.number; } }
 class WebSocketsController {

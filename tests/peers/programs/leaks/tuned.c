@@ -1,17 +1,17 @@
 /* usage: tuned CASE, by suspects.sh
 
-   As published.c, but suspects was tuned on these: they are not counted. Honest work and leaks share a table and texts as
-   large programs do, and every third case dumps twice.
+   Like published.c, but suspects was tuned on these leaks: they are not counted. Ordinary work and leaks share a table
+   and texts, as in large programs. Every third case dumps twice.
 
    leak keys: add_variable|channel_key     https://github.com/signalwire/freeswitch/pull/368   a key is copied for a table that copies it itself
-   leak steal: register_event|event_key    https://github.com/libvmi/libvmi/pull/416           entries are taken out, their keys stay
-   leak overwrite: set_global|table_set    https://github.com/yasl-lang/yasl/issues/52         a key written over
+   leak steal: register_event|event_key    https://github.com/libvmi/libvmi/pull/416           entries are removed, but their keys stay
+   leak overwrite: set_global|table_set    https://github.com/yasl-lang/yasl/issues/52         an overwritten key
    leak substitute: substitute_text        https://github.com/MapServer/MapServer/issues/5325  a text made for a table that copies it
    leak agents: add_agent|agent_new        https://github.com/allinurl/goaccess/issues/260     lists of user agents are never freed
    leak recent: add_log|log_new            https://github.com/haxpor/Potatso/pull/25           the first link of a list is cut off, not freed
    leak ast: parse_expression|node_new     https://github.com/katef/libfsm/issues/251          a half built tree is dropped at an error
    leak alias: parse_import|alias_text     https://github.com/vtereshkov/umka-lang/issues/211  names of imports, when parsing fails
-   leak client: output_new|accept_client   https://github.com/brailcom/speechd/pull/688        what a client has that disconnects
+   leak client: output_new|accept_client   https://github.com/brailcom/speechd/pull/688        the data of a client that disconnects
    leak syntax: read_statement|token_new   https://github.com/jplevyak/dparser/issues/17       tokens of bad syntax */
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static int most_waiting = 700;
 static unsigned draw(void) { return (drawn = drawn * 1103515245u + 12345u) >> 8; }
 static unsigned long sum;
 
-/* What everything is built of. */
+/* The common parts. */
 static void *need(size_t n) { void *p = calloc(1, n); if (!p) abort(); return p; }
 static char *text_new(const char *s, int i) { char b[200]; snprintf(b, sizeof b, "%s %d%.*s", s, i, i % 50, ".................................................."); char *p = need(strlen(b) + 1); return strcpy(p, b); }
 struct node { struct node *next; char *key, *value; int at; };
@@ -44,7 +44,7 @@ static void table_drop(struct table *t, const char *key, int with_key) {
         if (!strcmp((*p)->key, key)) { struct node *n = *p; *p = n->next; if (with_key) free(n->key); free(n->value), free(n), t->count--; return; }
 }
 
-/* Honest work. */
+/* Ordinary work. */
 static struct table interned, sessions;
 static void intern_word(int i) { char b[40]; snprintf(b, sizeof b, "word%u", draw() % 1500); (void)i; if (!table_find(&interned, b)) table_put(&interned, b, "interned"); }
 static void keep_session(int i) { char b[40]; snprintf(b, sizeof b, "session%d", i); table_put(&sessions, b, "user=someone"); snprintf(b, sizeof b, "session%d", i - 600); table_drop(&sessions, b, 1); }

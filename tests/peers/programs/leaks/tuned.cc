@@ -1,15 +1,15 @@
 /* usage: tuned_cc CASE, by suspects.sh
 
-   As tuned.c, in C++.
+   Like tuned.c, in C++.
 
    leak telnet: telnet_start|ClientItem::ClientItem  https://github.com/ralphlange/procServ/issues/2         a destructor that forgets one of its parts
    leak request: on_headers|HttpRequest::HttpRequest https://github.com/nikhilm/qhttpserver/issues/70        requests are not deleted at a disconnection
-   leak full: add_host|Host::Host                    https://github.com/ntop/ntopng/issues/2404              what a full table refuses
-   leak depth: DepthCache::insert|make_frame         https://github.com/carnegierobotics/LibMultiSense/pull/123  inserted under a key that is there
+   leak full: add_host|Host::Host                    https://github.com/ntop/ntopng/issues/2404              objects that a full table refuses
+   leak depth: DepthCache::insert|make_frame         https://github.com/carnegierobotics/LibMultiSense/pull/123  inserted under an existing key
    leak permissions: find_user                       https://github.com/hpcc-systems/HPCC-Platform/pull/8169  looked up by [], which inserts
    leak arrays: array_set                            https://github.com/nwnxee/unified/issues/733            arrays are emptied, not erased
    leak next: list_directory                         https://github.com/includeos/IncludeOS/issues/602       a function that holds itself
-   leak stat: add_stat|StatCache::add_stat           https://github.com/s3fs-fuse/s3fs-fuse/issues/340       a cache without bounds, by threads
+   leak stat: add_stat|StatCache::add_stat           https://github.com/s3fs-fuse/s3fs-fuse/issues/340       an unbounded cache, used by threads
    leak actions: map_event|RefreshMapper::map_event  https://github.com/RawTherapee/RawTherapee/issues/5323  events of editors that are closed */
 #include <csignal>
 #include <cstring>
@@ -30,7 +30,7 @@ static unsigned drawn = 1;
 static size_t most = 500;
 static unsigned draw() { return (drawn = drawn * 1103515245u + 12345u) >> 8; }
 
-// Honest work.
+// Ordinary work.
 struct Lru {
     std::list<std::pair<int, std::string>> order; std::unordered_map<int, std::list<std::pair<int, std::string>>::iterator> index;
     void put(int k) { auto f = index.find(k); if (f != index.end()) { order.erase(f->second); index.erase(f); } order.emplace_front(k, std::string(90 + k % 60, 'l')); index[k] = order.begin(); if (order.size() > 900) { index.erase(order.back().first); order.pop_back(); } }

@@ -1,15 +1,15 @@
 // usage: node tuned.cjs CASE OUT, by suspects.sh
 //
-// As published.cjs, but suspects was tuned on these: they are not counted. Every third case takes two snapshots.
+// Like published.cjs, but suspects was tuned on these leaks, so they do not count. Every third case takes two snapshots.
 //
-// leak clients: clients                https://github.com/nodejs/node/issues/2631           a list of sockets; who fails is not taken out
+// leak clients: clients                https://github.com/nodejs/node/issues/2631           a list of sockets; failed ones are not removed
 // leak signal: Mapper                  https://github.com/sindresorhus/p-map/issues/75      a listener on a signal that lives long
-// leak requests: _requests             https://github.com/chatmail/yerpc/pull/61            promises that are done stay in a Map
-// leak tasks: pendingRequests          https://github.com/n8n-io/n8n/pull/15768             requests that are put in and never read
-// leak rpc: requestListeners           https://github.com/blackboardsh/electrobun/pull/241  listeners of answers that came
+// leak requests: _requests             https://github.com/chatmail/yerpc/pull/61            settled promises stay in a Map
+// leak tasks: pendingRequests          https://github.com/n8n-io/n8n/pull/15768             requests that are added and never read
+// leak rpc: requestListeners           https://github.com/blackboardsh/electrobun/pull/241  listeners whose answers have come
 // leak indexing: pendingIndex          https://github.com/digidem/comapeo-core/pull/950     a Set of promises
 // leak details: pendingById            https://github.com/diegosouzapw/OmniRoute/pull/4107  details of requests that ended in an error
-// leak handles: activeHandles          https://github.com/mafintosh/why-is-node-running/issues/35  what was started is kept by its number
+// leak handles: activeHandles          https://github.com/mafintosh/why-is-node-running/issues/35  started handles are kept by number
 'use strict';
 const { EventEmitter } = require('events'), v8 = require('v8');
 const [which, out] = process.argv.slice(2), rounds = 8400;
@@ -18,7 +18,7 @@ const most = 500 + 211 * names.indexOf(which), steps = names.indexOf(which) % 3 
 let drawn = 5;
 const draw = () => (drawn = Math.imul(drawn, 1103515245) + 12345 >>> 0) >>> 8;
 
-// Honest work.
+// Ordinary work.
 class Lru { constructor(n) { this.n = n; this.map = new Map(); } get(k) { let v = this.map.get(k); if (v) this.map.delete(k); else v = { k, html: 'page ' + k, tags: ['t' + k] }; this.map.set(k, v); if (this.map.size > this.n) this.map.delete(this.map.keys().next().value); return v; } }
 const pages = new Lru(900), symbols = Object.create(null), ring = new Array(400).fill(null);
 const sessions = new Map(), queue = [];

@@ -1,4 +1,4 @@
-/* Documents parsed in pieces, with entities, namespaces, a DTD, and one that is wrong. */
+/* Parses documents in pieces, with entities, namespaces, a DTD, and one faulty document. */
 #include <stdio.h>
 #include <string.h>
 #include "expat.h"

@@ -1,4 +1,4 @@
-// A store written, read, walked over, compacted, opened again and destroyed.
+// Writes, reads, iterates, compacts, reopens and destroys a store.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

@@ -1,4 +1,4 @@
-/* Keys put, found, walked over and deleted, in two tables, by several transactions. */
+/* Puts, finds, iterates and deletes keys in two tables, by several transactions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* A script that makes tables, strings, closures, coroutines and patterns. */
+/* Runs a script that makes tables, strings, closures, coroutines and patterns. */
 #include <stdio.h>
 #include "lua.h"
 #include "lauxlib.h"

@@ -1,4 +1,4 @@
-/* Expressions compiled, matched, replaced, converted and written out. */
+/* Compiles, matches, replaces, converts and serializes expressions. */
 #include <string.h>
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "pcre2.h"

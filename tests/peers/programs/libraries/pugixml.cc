@@ -1,4 +1,4 @@
-// A document made, asked by XPath, altered, written and read again.
+// Makes a document, queries it by XPath, changes it, writes it and reads it again.
 #include <sstream>
 #include <string>
 #include "pugixml.hpp"

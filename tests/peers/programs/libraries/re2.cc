@@ -1,4 +1,4 @@
-// Expressions compiled, matched over a text, replaced, in sets, and filtered by what they need.
+// Compiles expressions, matches them over a text, replaces, matches sets, and filters by required substrings.
 #include <memory>
 #include <string>
 #include <vector>

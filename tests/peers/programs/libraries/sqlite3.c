@@ -1,4 +1,4 @@
-/* A shop in memory: tables, an index, joins, a trigger, JSON, updates and what is undone. */
+/* A shop in memory: tables, an index, joins, a trigger, JSON, updates and rollbacks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "sqlite3.h"

@@ -1,4 +1,4 @@
-// Documents read, altered and written.
+// Reads, changes and writes documents.
 #include <string>
 #include "yaml-cpp/yaml.h"
 

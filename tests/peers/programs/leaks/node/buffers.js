@@ -13,7 +13,7 @@ function receive(number) {
   tokens.set('client ' + number, new Token(chunk.subarray(8, 24)));
 }
 
-// Honest: a copy of the same bytes, of the last 20 clients.
+// Ordinary work: a copy of the same bytes, for the last 20 clients.
 const copies = new Map();
 function receiveCopied(number) {
   const chunk = Buffer.alloc(65536, number);

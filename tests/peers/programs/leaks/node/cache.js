@@ -12,7 +12,7 @@ class Page {
 const pages = Object.create(null);
 function page(url) { return pages[url] || (pages[url] = new Page(url)); }
 
-// Honest: a cache of the last 300.
+// Ordinary work: a cache of the last 300.
 const recent = new Map();
 function thumbnail(url) {
   const found = recent.get(url) || { url, pixels: new Uint8Array(64) };

@@ -1,5 +1,5 @@
 // usage: node closures.js FOLDER
-// leak: theThing            what was there before hangs from the context that two closures share
+// leak: theThing            the context that two closures share keeps the previous thing
 // each step: 30 Thing       each keeps the one before, with its long text
 // published: by the developers of Meteor, 2013: "An interesting kind of JavaScript memory leak"
 'use strict';
@@ -17,7 +17,7 @@ function replaceThing(i) {
   return unused;
 }
 
-// Honest: the same without the closure that nobody calls.
+// Ordinary work: the same without the closure that is never called.
 let other = null;
 function replaceOther(i) { other = { text: new Array(1000).fill(i), before: other && other.text.length }; }
 

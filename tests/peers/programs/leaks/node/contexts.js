@@ -1,6 +1,6 @@
 // usage: node contexts.js FOLDER
 // leak: reporters           a function out of a sandbox keeps the whole context that it came from
-// each step: 8 Fixture      one a context, beside the built-in objects of that
+// each step: 8 Fixture      one per context, next to its built-in objects
 // published: https://github.com/electron/electron/pull/23207, https://github.com/laverdet/isolated-vm/issues/112
 'use strict';
 const path = require('path'), v8 = require('v8'), vm = require('vm');
@@ -16,7 +16,7 @@ function runTest(number) {
   return report();
 }
 
-// Honest: a sandbox of which only a number is kept.
+// Ordinary work: a sandbox of which only a number is kept.
 const lengths = [];
 function runOther(number) {
   lengths.push(vm.runInNewContext('const rows = new Array(200).fill(number); rows.length', { number }));

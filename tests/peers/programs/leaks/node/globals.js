@@ -12,7 +12,7 @@ function search(from) {
   return results.length;
 }
 
-// Honest: the same with a local array.
+// Ordinary work: the same with a local array.
 function count(from) {
   const found = [];
   for (let i = 0; i < 50; i++) found.push({ id: from + i });

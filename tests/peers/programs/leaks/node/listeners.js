@@ -16,7 +16,7 @@ class Order {
   total() { return this.lines.length * (this.price || 1); }
 }
 
-// Honest: a line that unsubscribes, and orders that go.
+// Ordinary work: a line that unsubscribes, and orders that are freed.
 function glance() { const seen = () => {}; bus.on('price', seen); bus.emit('price', 3); bus.off('price', seen); }
 
 let number = 0, sum = 0;

@@ -1,5 +1,5 @@
 // usage: node map-keys.js FOLDER
-// leak: loaded              keys are objects: no two requests have an equal one, so nothing is ever found
+// leak: loaded              keys are objects: no two requests have equal keys, so lookups always fail
 // each step: 500 Query       and as many Result
 // published: https://github.com/apollographql/apollo-client/pull/3444
 'use strict';
@@ -15,7 +15,7 @@ function load(query) {
   return result;
 }
 
-// Honest: the same by a WeakMap, and by a text.
+// Ordinary work: the same with a WeakMap, and with a string key.
 const weak = new WeakMap(), byText = new Map();
 function measure(query) { if (!weak.has(query)) weak.set(query, { size: query.table.length }); return weak.get(query); }
 function plan(query) { if (!byText.has(query.table)) byText.set(query.table, { steps: ['scan', query.table] }); return byText.get(query.table); }

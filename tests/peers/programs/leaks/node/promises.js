@@ -13,13 +13,13 @@ class Job {
   async run() { await null; this.log.push('done ' + this.id); return this; }
 }
 
-// The reaction on `shutdown` keeps the job, though the race is over.
+// The reaction on `shutdown` keeps the job, although the race is over.
 async function work(id) {
   const job = new Job(id), stopped = shutdown.then(() => { job.log.push('stopped'); });
   await Promise.race([job.run(), stopped]);
 }
 
-// Honest: a race whose promises all settle.
+// Ordinary work: a race whose promises all settle.
 async function brief(id) { await Promise.race([Promise.resolve({ id }), Promise.resolve(null)]); }
 
 (async () => {

@@ -1,5 +1,5 @@
 // usage: node request-log.js FOLDER
-// leak: requests            a log for an admin's page keeps whole requests, and nobody trims it
+// leak: requests            a log for an admin's page keeps whole requests, and is never trimmed
 // each step: 300 IncomingMessage
 // published: https://github.com/swagger-api/swagger-client/pull/289
 'use strict';
@@ -21,7 +21,7 @@ function received(url) {
   return request;
 }
 
-// Honest: counts by method and path, and the last ten.
+// Ordinary work: counts by method and path, and the last ten.
 const counts = new Map(), last = [];
 function count(request) {
   const key = request.method + ' ' + request.url.split('/')[1];

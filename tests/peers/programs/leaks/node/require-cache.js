@@ -1,5 +1,5 @@
 // usage: node require-cache.js FOLDER
-// leak: children            a module out of require.cache is still in the list of who required it
+// leak: children            a module removed from require.cache is still in the list of its parent
 // each step: 50 Settings
 // published: https://github.com/nodejs/node/issues/8443, https://github.com/nodejs/node/issues/14569
 'use strict';
@@ -15,7 +15,7 @@ function reload() {
   return require(file).colours.length;
 }
 
-// Honest: read and parsed each time.
+// Ordinary work: reads and parses the file each time.
 function reread() { return JSON.parse(fs.readFileSync(plain, 'utf8')).colours.length; }
 
 let sum = 0;

@@ -7,7 +7,7 @@ const { PassThrough, Readable, Writable, pipeline } = require('stream'), path = 
 
 class Upload extends Readable {
   constructor(name) { super(); this.name = name; this.parts = ['part one of ' + name, 'part two of ' + name]; }
-  _read() { this.push(this.parts[0]); this.destroy(); } // cut off: no end
+  _read() { this.push(this.parts[0]); this.destroy(); } // an error before the end
 }
 
 const log = new PassThrough();
@@ -15,7 +15,7 @@ log.setMaxListeners(0);
 log.resume();
 function upload(name) { new Upload(name).on('error', () => {}).pipe(log, { end: false }); }
 
-// Honest: a pipeline, which takes its listeners back.
+// Ordinary work: a pipeline, which removes its listeners.
 function copy(text) {
   return new Promise(done => pipeline(Readable.from([text]), new Writable({ write(c, e, next) { next(); } }), done));
 }

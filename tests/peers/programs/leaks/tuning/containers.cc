@@ -1,4 +1,4 @@
-// usage: containers CASE, a leak of each kind to tune suspects on: index, cycle, base, threads
+// usage: containers CASE, a leak of each kind for tuning suspects: index, cycle, base, threads
 #include <csignal>
 #include <cstring>
 #include <deque>
