@@ -308,7 +308,7 @@ for file in node, chromium, data + "/small.dartheap":
     for row in answer("classes", file)["files"][0]["classes"]: live[row["class"]] = live.get(row["class"], 0) + row["live_objects"]
     check("path --class of every class has what classes has, ephemerons too", live,
           {name: answer("path", "--class", name, file)["files"][0]["objects"] for name in live})
-# Ephemerons: one whose key is reached before it, one whose key is reached later, and one whose key is garbage.
+# Ephemerons with a key that is reached before, a key that is reached later, and a key that is garbage.
 def leb(n): return bytes([n & 127 | (n > 127) << 7]) + (leb(n >> 7) if n > 127 else b"")
 def text(t): return leb(len(t)) + t.encode()
 CLASSES = [("Root", "", []), ("_WeakProperty", "dart.core", ["key", "value"]), ("Key", "", []), ("Value", "", []), ("Step", "", [])]

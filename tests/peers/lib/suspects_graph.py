@@ -626,7 +626,7 @@ check("... nor 0.1 % of the largest growth, though in every step", [("global ›
 s = growth(*(moved(t, 5, 5000) for t in range(3)))["suspects"]
 check("... but larger growth is", ["global", "global › list: Array"], sorted(path(x) for x in s))
 
-# Snapshots whose ids name other objects -----------------------------------------------------------------------------
+# Ids that name other objects in the next snapshot -----------------------------------------------------------------------------
 
 a, b = Heap(), Heap()
 for h, order in ((a, range(50)), (b, reversed(range(60)))):
@@ -764,7 +764,7 @@ for i in range(200):
 answer(h)
 check("the global object is a root itself", ([["global"]], 0), ([x["path"] for x in suspects("one.heapsnapshot")["suspects"][:1]], text("one.heapsnapshot").count("held by global\n")))
 
-# A long list is walked in one pass, whatever holds it.
+# A long list is walked in one pass, with any kind of holder.
 h = Heap()
 linked(h, h.globals, "property", "head", 200000)
 check("a list of 200,000", ("global › head: list of 200000 Node (next)", 20000000, []), first(h))

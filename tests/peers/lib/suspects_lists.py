@@ -146,7 +146,7 @@ check("half edges: both of each triangle count", ({"list of 600 HalfEdge (prevEd
 lines = run("path", "--class", "HalfEdge", "both0.heapsnapshot").splitlines()
 check("... path --class", 1, sum("end: list of 600 HalfEdge (prevEdge › twin)" in s for s in lines))
 
-# A tree that is rebuilt, whose root holds the previous one: fields lead forward, sideways and back.
+# A tree that is rebuilt; its root holds the previous tree: fields lead forward, sideways and back.
 h = Heap()
 top, before = h.variable("root", h.node("object", "Root", 32)), None
 for k in range(200):
@@ -332,7 +332,7 @@ for order in (0, 1), (1, 0):
     check("a list next to a tree", ["list: list of 40 Node (kids › [])", "tree: tree of Node"],
           sorted(re.findall(r"(list: list of \d+ Node \(.*?\)|list: tree of Node|tree: list of \d+ Node|tree: tree of Node)", text)))
 
-# Lists and trees through Dart arrays, whose references have no names.
+# Lists and trees through Dart arrays: their references have no names.
 for width in 1, 3:
     d = Dart()
     nodes = [d.node("Node", 100) for _ in range(121 if width > 1 else 40)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # heapdump --binary with debug information outside the program: next to it, by build id, from a debuginfod server, in
-# split files. The answers equal those for the whole program, whose frames are checked against llvm-profdata.
+# split files. The answers equal the answers for the whole program. llvm-profdata checks its frames.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh

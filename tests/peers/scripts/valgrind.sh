@@ -16,9 +16,9 @@ for source in tests/peers/programs/live_*.c; do
   if [ -n "$theirs" ] && [ "$ours" = "$theirs" ]; then pass "$name: $ours (bytes, blocks)"
   else fail "$name: valgrind $theirs, heapdump $ours (bytes, blocks)"; fi
 done
-# The library's own tests, except those that take minutes here: the register's and the recorder's, whose memory comes
-# from mmap anyway, and the random ones. AddressSanitizer covers these. test_base asks msync whether pages are mapped,
-# which memcheck reports.
+# The library's own tests, except slow ones that take minutes here: random tests, and tests of the register and the
+# recorder, which take their memory from mmap anyway. AddressSanitizer covers the exceptions. test_base asks msync
+# whether pages are mapped, which memcheck reports.
 cat > $work/suppressions <<END
 {
   pages_asked_for
@@ -34,7 +34,7 @@ for t in base io json json_write profile tracker chrome chrome_bad; do
   then pass "test_$t under memcheck"
   else fail "test_$t under memcheck: $work/test_$t.out"; tail -20 $work/test_$t.out; fi
 done
-# The command frees all its memory, also that of options.
+# The command frees all its memory, including its options.
 for input in small.dartheap node-small.heapsnapshot; do
   for command in info classes suspects; do
     kept=$(valgrind --leak-check=no "$tool" "$command" tests/data/$input 2>&1 >/dev/null |
