@@ -31,8 +31,8 @@ for format in "heaps_v2 contexts" "heaps entries 1"; do
     "$("$tool" info "$added" | awk -v unit="$unit" '$NF == unit { print $1, $(NF-7), $(NF-4), $(NF-3) }')"
   check "$name: all of chromium's events are unchanged" "$count events" "$(python3 "$script" same "$trace" "$added" 0xadded)"
 done
-check "the same dump is not added twice" 1 "$(status "$OLDPWD/build/examples/add_heap" "$added" "$pid" "$time")"
-check "it says why" "$added: duplicate dump: 0xadded of pid $pid is already in the trace" "$(sed 's/, at byte.*//' err)"
+check "adding the same dump twice fails" 1 "$(status "$OLDPWD/build/examples/add_heap" "$added" "$pid" "$time")"
+check "... and the message gives the reason" "$added: duplicate dump: 0xadded of pid $pid is already in the trace" "$(sed 's/, at byte.*//' err)"
 
 cd "$OLDPWD"
 if need nodejs golang-src && viewer_page "$work/viewer.html"; then

@@ -101,7 +101,7 @@ printf '%s\n' process,pid,start_us,dump,time,allocator,stack,bytes 'A,7,1,d1,202
   'A,7,1,d2,2026-01-01T00:00:03Z,malloc,main;f,200' 'A,7,2,d3,2026-01-01T00:00:05Z,malloc,main;f,300' > starts.csv
 for file in names.csv starts.csv; do
   check "two processes of $file" "500 1" "$("$tool" convert --to folded -o - $file 2> err | awk '{ n += $NF } END { print n }') $(grep -c 'heaps of earlier dumps (1;' err)"
-  check "no profile of both" "1 1" "$(status "$tool" convert --to pprof -o both.pb $file) $(grep -c 'one dump of one process: choose dump' err)"
+  check "pprof cannot hold both: the message asks for one" "1 1" "$(status "$tool" convert --to pprof -o both.pb $file) $(grep -c 'one dump of one process: choose dump' err)"
 done
 
 # Binary formats are not written to a terminal; text is.

@@ -205,8 +205,8 @@ check "--top cuts external sizes, too" '[2,[["buffer",1000]]] ... 1 more (--all 
   "$(ask '[d["external_count"], [[x["name"], x["bytes"]] for x in d["external"]]]' object --top 1 before.dartheap 2) $("$tool" object --top 1 before.dartheap 2 | sed -n '/external/{n;p}' | squeezed)"
 check "object: values" '[-5,"0.1","x\ud800"]' \
   "$(for id in 6 7 8; do ask 'd["data"].get("value", d["data"].get("text"))' object before.dartheap $id; done | paste -sd, | sed 's/.*/[&]/')"
-check "garbage" '[null,0,null]' "$(ask '[d["retained"], d["retained_objects"], d["dominator"]]' object before.dartheap 6)"
-check "a lone surrogate, and a string that was cut" 'utf16 "x\ud800"|latin1 "long"...|length 900, 4 of them in the file' \
+check "object: garbage has no retained size and no dominator" '[null,0,null]' "$(ask '[d["retained"], d["retained_objects"], d["dominator"]]' object before.dartheap 6)"
+check "strings: a lone surrogate, and a string that the VM cut" 'utf16 "x\ud800"|latin1 "long"...|length 900, 4 of them in the file' \
   "$({ "$tool" object before.dartheap 8 | sed -n 2p; "$tool" object before.dartheap 9 | sed -n '2,3p'; } | squeezed)"
 check "strings whose cut text is equal do not count as duplicates" '[24,1000,[["long",true],["a\n\"\u009b",false]]]' \
   "$(ask '[d["wasted"], d["wasted_if_alike"], [[r["text"], r["cut"]] for r in d["strings"]]]' strings --garbage before.dartheap)"
@@ -222,7 +222,7 @@ for live in '' --live; do
   check "diff ${live:-without --live}: compares garbage only without --live" "$([ $live ] && echo '[[["Node",100,300]],0,0,1]' || echo '[[["Node",157,377]],1,1,1]')" \
     "$(ask '[[[c["class"], c["before"], c["after"]] for c in d["classes"]]] + [d["identity"][k]["count"] for k in ("gone", "new", "changed")]' diff $live dead.dartheap dead-later.dartheap)"
 done
-check "diff --live of who allocated" "1 heapdump: heaps.json (chrome) is a profile, not a snapshot of objects: --live needs snapshots" \
+check "diff --live is refused for a heap profile" "1 heapdump: heaps.json (chrome) is a profile, not a snapshot of objects: --live needs snapshots" \
   "$(printf '{"traceEvents":[{"pid":1,"ts":1,"ph":"v","id":"1","args":{"dumps":{"heaps":{"m":{"entries":[{"size":"a","bt":""}]}}}}}]}' > heaps.json; status "$tool" diff --live heaps.json heaps.json) $(cat err)"
 check "diff of snapshots of two processes: by class" "0 null heapdump: crowd.dartheap and stranger.dartheap are of different processes, by their identity hash codes: compared by class" \
   "$(status "$tool" diff crowd.dartheap stranger.dartheap) $(ask 'd["identity"]' diff crowd.dartheap stranger.dartheap 2> /dev/null) $(cat err)"

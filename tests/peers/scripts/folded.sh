@@ -86,7 +86,7 @@ done
 # A difference of two profiles, in the form of difffolded.pl.
 printf 'main;f 3 7\nmain;g 0 5\n' > difference.folded
 check "a difference of two profiles is refused" 1 "$(status "$tool" tree --strict difference.folded)"
-check "... by name" "heapdump: difference.folded (folded): offset 7: line 1, column 8: a single number (two are a difference of profiles) expected, found '3 7'" "$(cat err)"
+check "... and the message gives the reason" "heapdump: difference.folded (folded): offset 7: line 1, column 8: a single number (two are a difference of profiles) expected, found '3 7'" "$(cat err)"
 gzip -c go.folded > go.folded.gz
 check "a .gz file is read" 2526692 "$(total go.folded.gz)"
 exit $failed

@@ -278,7 +278,7 @@ for case in "over TotalSize allocations at 0x5 +1:2: the sum of" "over TotalLife
   rm -f no
   check "... --strict refuses it" "1 1 " "$(status "$tool" merge --strict --memprof-version 4 -o no $1.yaml $1.yaml) $(grep -c 'does not fit in' err) $(ls no 2> /dev/null)"
 done
-check "what is written instead is told" 1 "$("$tool" merge --memprof-version 4 -o ours.out many.yaml many.yaml 2>&1 | grep -c 'AllocCount is 8000000000, .*: written as 4294967295')"
+check "the message has the value that is written instead" 1 "$("$tool" merge --memprof-version 4 -o ours.out many.yaml many.yaml 2>&1 | grep -c 'AllocCount is 8000000000, .*: written as 4294967295')"
 
 # Many files.
 n=200; [ -z "${FULL:-}" ] || n=5000

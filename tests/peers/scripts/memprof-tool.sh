@@ -53,11 +53,11 @@ if [ -x inline-19 ]; then
     "$("$tool" merge -o sum.raw twice.raw 2> err && "$tool" info --json sum.raw | jq '.files[0].profiles[0].totals.AllocCount')"
   "$tool" convert --to memprof-raw --memprof-version 3 -o three.raw small-19.raw.* 2> err
   "$tool" merge -o sum.raw small-19.raw.* three.raw 2> err
-  check "what one of them lacks is left out, and told" "AccessHistogramSize, AccessHistogram, 3" \
+  check "fields that one profile lacks are left out, and a message says so" "AccessHistogramSize, AccessHistogram, 3" \
     "$(sed -n 's/.*missing in some profiles are left out: \(.*\)/\1/p' err), $("$tool" info --json sum.raw | jq '.files[0].profiles[0].version')"
-  check "versions before 3 do not go with later ones" "1 1" \
+  check "raw profiles before version 3 cannot be merged with later ones" "1 1" \
     "$(status "$tool" merge -o none.raw ../../../tests/data/memprof-16.raw small-19.raw.*) $(grep -c 'version 4 to profiles of versions 1 and 2' err)"
-  check "... and what makes one of both is told" 1 "$(grep -c '^heapdump: merge --to memprof-index --binary FILE' err)"
+  check "... and the message gives the command that can merge both" 1 "$(grep -c '^heapdump: merge --to memprof-index --binary FILE' err)"
   gzip -c ../../../tests/data/memprof-16.raw > older.raw.gz
   check "... for a packed file, too" "1 1" "$(status "$tool" merge -o none.raw small-19.raw.* older.raw.gz) $(grep -c '^heapdump: merge --to memprof-index' err)"
   if [ -x small-16 ]; then

@@ -127,5 +127,5 @@ bomb "a billion laughs" py "w('---\n' + ''.join(f'a{i}: &a{i} [{\",\".join([f\"*
 bomb "a million keys" py "w('---\n' + ''.join(f'k{i}: 1\n' for i in range(1000000)))"
 bomb "a million tags" py "w(''.join(f'%TAG !a{i}! x\n' for i in range(1000000)) + '---\nHeapProfileRecords: []\n')"
 py "w('---\nHeapProfileRecords: ' + '[' * 1000000 + ']' * 1000000)" > bomb.yaml
-check "a million brackets, which may be left out" "1 1" "$(status timeout 20 "$tool" info --format memprof-yaml bomb.yaml) $(grep -c 'nested deeper than' err)"
+check "a million nested brackets in a value that may be skipped" "1 1" "$(status timeout 20 "$tool" info --format memprof-yaml bomb.yaml) $(grep -c 'nested deeper than' err)"
 exit $failed

@@ -92,8 +92,8 @@ check "... unless --min-bytes cuts it" 0 "$("$tool" convert --to chrome --min-by
 sed -e 's/^o c3.*/o c3 3 41\no c4 3 100/' -e '/^o d1/d' game.log > later.log
 check "diff by class" "Texture 448 705 3 4,Cache 8 0 1 0" \
   "$("$tool" diff --json game.log later.log | jq -r '.classes[] | "\(.class) \(.before) \(.after) \(.objects_before) \(.objects_after)"' | paste -sd,)"
-check "diff, text" "+257 B 448 B 705 B +1 Texture" "$("$tool" diff game.log later.log | sed -n 2p | tr -s ' ' | sed 's/^ //; s/ (game)//')"
-check "objects and allocations are not compared" \
+check "diff: the text form" "+257 B 448 B 705 B +1 Texture" "$("$tool" diff game.log later.log | sed -n 2p | tr -s ' ' | sed 's/^ //; s/ (game)//')"
+check "diff refuses objects against allocations" \
   "1 heapdump: game.json (chrome) is a profile, not a snapshot of objects: a snapshot is compared with a snapshot" \
   "$(status "$tool" diff game.log game.json) $(cat err)"
 check "diff of a single file of objects: status 1" 1 "$(status "$tool" diff game.log)"

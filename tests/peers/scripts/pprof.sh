@@ -83,8 +83,8 @@ check "info names the format" "own.pb.gz: pprof, 2 heaps" "$("$tool" info own.pb
 check "our sums equal those of go's raw listing" "$(go tool pprof -raw own.pb.gz 2>/dev/null | awk '/^Locations/ { exit } $1 ~ /^[0-9]+$/ { o += $1; s += $2; i += $3; u += $4 } END { print s, o, u, i }' CONVFMT=%d)" \
   "$("$tool" info --json own.pb.gz | jq -r '[.. | .heaps? // empty | .[] | .bytes, .blocks] | join(" ")')"
 for type in inuse_space alloc_space; do same_top "a Go program" own.pb.gz $type; done
-check "a profile of time is none of memory" 1 "$(status "$tool" info cpu.pb.gz)"
-check "it says so" "expected a memory profile with sample types in bytes, found 'samples' in 'count'" "$(grep -o 'expected a memory profile.*' err)"
+check "a CPU profile is refused" 1 "$(status "$tool" info cpu.pb.gz)"
+check "... and the message says why" "expected a memory profile with sample types in bytes, found 'samples' in 'count'" "$(grep -o 'expected a memory profile.*' err)"
 
 # Profiles that we write.
 for name in go node; do

@@ -41,9 +41,9 @@ check "a page above the limit on file sizes: no partial file, and the reason" \
   "$(ulimit -f 16; status "$tool" report -o half.html large.json) $(cat err) $([ -e half.html ] && echo yes || echo no)"
 check "a full device: the reason" "1 heapdump: standard output: No space left on device" \
   "$("$tool" report large.json > /dev/full 2> err; echo $?) $(cat err)"
-check "a terminal gets no page" "heapdump: report writes a page for a browser: use -o report.html; see heapdump help report" \
+check "no page to a terminal" "heapdump: report writes a page for a browser: use -o report.html; see heapdump help report" \
   "$(script -qec "'$tool' report evil.json" /dev/null < /dev/null | tr -d '\r')"
-check "heaps and objects have a page each" \
+check "heaps and objects have different pages" \
   "1 heapdump: one file is a profile, the other a snapshot of objects: make a page of each" \
   "$(status "$tool" report evil.json graph.heapsnapshot) $(cat err)"
 

@@ -44,7 +44,7 @@ for options in "" "--ages"; do
     finish
     found=
     for sites in "" sites; do
-      [ -z "$options" ] || break # ages are read block by block, while the program goes on
+      [ -z "$options" ] || break # --ages reads blocks one by one while the program runs
       found=
       begin $threads $sites
       for i in $(seq $((each * 4))); do
@@ -52,7 +52,7 @@ for options in "" "--ages"; do
         found="$found$(wrong now-$out)"
       done
       finish
-      check "$((each * 4)) snapshots of $threads threads${sites:+, at changing call stacks}: each block is there once" "" "$found"
+      check "$((each * 4)) snapshots of $threads threads${sites:+, at changing call stacks}: each block is in the heap once" "" "$found"
     done
     found=
     for i in $(seq $each); do

@@ -79,14 +79,14 @@ print(json.dumps({"traceEvents": [{"pid": 1, "ph": "v", "id": "0x1", "ts": 9, "a
     "nodes": [{"id": i, "name_sid": 1, **({"parent": i - 1} if i > 1 else {})} for i in range(1, n + 1)]},
     "allocators": {"malloc": {"nodes": list(range(1, n + 1)), "sizes": [10] * n, "counts": [1] * n}}}}}}]}))
 END
-check "a text of more than half a gigabyte is refused before it is written" \
+check "an output of more than half a gigabyte is refused before it is written" \
   "1 heapdump: deep.speedscope.json: samples of $((14142 * 14143 / 2)) frames in all, more than the limit of 100000000 for speedscope's JSON: pprof and heaps_v2 need less space" \
   "$(status "$tool" convert --to speedscope -o deep.speedscope.json deep.json) $(cat err)$(ls deep.speedscope.json 2> /dev/null)"
 printf ' %.0s' {1..70} | cat - <(printf '{"exporter":"%0900d","$schema":"https://www.speedscope.app/file-format-schema.json"}' 1) > late.json
-check "it is known, wherever it says so" "1 heapdump: late.json (speedscope): offset 0: speedscope files can be written but not read" \
+check "a speedscope file is recognised even if its schema comes late" "1 heapdump: late.json (speedscope): offset 0: speedscope files can be written but not read" \
   "$(status "$tool" info late.json) $(cat err)"
 printf '{"traceEvents":[],"metadata":{"viewer":"https://www.speedscope.app/file-format-schema.json?"}}' > trace.json
-check "... and a trace that names it is a trace" "trace.json: chrome, 0 heaps" "$("$tool" info trace.json)"
-check "it is written, not read" "1 heapdump: app.speedscope.json (speedscope): offset 0: speedscope files can be written but not read" \
+check "... and a trace that mentions the schema is a trace" "trace.json: chrome, 0 heaps" "$("$tool" info trace.json)"
+check "speedscope files are written, not read" "1 heapdump: app.speedscope.json (speedscope): offset 0: speedscope files can be written but not read" \
   "$(status "$tool" info app.speedscope.json) $(cat err)"
 exit $failed

@@ -111,5 +111,5 @@ for name in dart netcf garbage; do
   check "$name: retained sizes equal the source's" "$(ours "$(source_of $name)" | cut -d' ' -f2 | sort -n | paste -sd' ')" \
     "$(grep -Evx "($(jq -r '"\(.nodes[2])|\(.nodes[9])"' "$work/$name.heapsnapshot")) .*" "$work/devtools" | cut -d' ' -f2 | sort -n | paste -sd' ')"
 done
-check "garbage is left out and said" 1 "$(grep -c 'garbage is left out: 1 object unreachable from roots, 8 bytes$' "$work/garbage.said")"
+check "a message counts the garbage that is left out" 1 "$(grep -c 'garbage is left out: 1 object unreachable from roots, 8 bytes$' "$work/garbage.said")"
 exit $failed
