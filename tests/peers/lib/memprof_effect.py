@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks `heapdump memprof --effect --json` against a count over all pairs of contexts that --hints --json lists for
-both runs; and its sums against `llvm-profdata show --memory` of the later run.
+both runs. Its sums are checked against `llvm-profdata show --memory` of the later run.
 
     memprof_effect.py EFFECT.json BEFORE-HINTS.json LATER-HINTS.json [LATER.yaml]
 """

@@ -35,8 +35,8 @@ def linear():
             else: print(f"{kind}, {verb}: {least[0]:.2f} s for {n}, {least[1]:.2f} s for {4 * n}")
 
 def line():
-    """The time line of a recording: the cost per dump is the same in a run that is four times as long, even beyond
-    the limit of dumps that the file keeps. The shortest of several runs counts."""
+    """The time line of a recording: the cost per dump does not grow in a run that is four times as long. That holds
+    even beyond the limit of dumps that the file keeps. The shortest of several runs counts."""
     def run(seconds):
         p = subprocess.run([tool, "record", "--stats", "--at", "every=0.001,exit", "-o", "line.json", "--", "./regions", "/dev/null", "live",
                             str(1000 * seconds)], stderr=subprocess.PIPE, text=True, timeout=120)

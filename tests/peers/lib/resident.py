@@ -1,5 +1,5 @@
-"""Composition of resident.c's resident memory, counted from /proc/PID/smaps and the addresses that resident.c prints,
-and compared with heapdump: resident.py count PID SAID > COUNT; resident.py compare COUNT INFO.json [DUMP]"""
+"""Counts the composition of resident.c's resident memory from /proc/PID/smaps and the addresses that it prints.
+Compares that with heapdump: resident.py count PID SAID > COUNT; resident.py compare COUNT INFO.json [DUMP]"""
 import json, re, sys
 
 def maps(pid):

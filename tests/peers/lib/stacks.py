@@ -1,8 +1,8 @@
 """Compares recorded stacks with gdb's own, inside gdb, for stacks.sh.
 
 Runs the program with the recorder preloaded. At allocations chosen by a seed, it stops where the recorder registers
-the block, reads the block's context from the program's memory, and compares it frame by frame with gdb's backtrace of
-the thread. Nothing here depends on how the recorder unwinds.
+the block. It reads the block's context from the program's memory, and compares it frame by frame with gdb's
+backtrace. Nothing here depends on how the recorder unwinds.
 
 Environment: STACKS_LIBRARY, the recorder; STACKS_REPORT, the file for findings; STACKS_EVERY, the mean number of
 allocations between comparisons; STACKS_LEAST, the least number of comparisons; STACKS_SEED; HEAPDUMP_DEPTH, as the

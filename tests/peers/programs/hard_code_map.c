@@ -1,6 +1,6 @@
-/* Code made at run time, listed in /tmp/perf-PID.map. The argument selects a variant: other code at this address
-   before (again), malformed lines (junk), a symbolic link (link), a file of another user (user), or a file that
-   disappears before the end (gone). Allocates 700000 bytes below the code. */
+/* Code made at run time, listed in /tmp/perf-PID.map. Variants: other code at this address before (again), malformed
+   lines (junk), a symbolic link (link), another user's file (user), a file that disappears before the end (gone).
+   Allocates 700000 bytes below the code. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>

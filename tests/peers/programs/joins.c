@@ -1,5 +1,5 @@
-/* A program that joins `heapdump record` like examples/recorder/join.h, and records its arguments, only with the
-   library: +BYTES and +BYTES:TYPE allocate, - frees the last block, stat=ALLOCATOR:BYTES reports a statistic. fork
+/* A program that joins `heapdump record` like examples/recorder/join.h, and records its arguments only with the
+   library. +BYTES and +BYTES:TYPE allocate, - frees the last block, stat=ALLOCATOR:BYTES reports a statistic. fork
    and daemon continue in a child, exec in another program, vandal overwrites shared memory; the rest are names of
    system calls. */
 #define _GNU_SOURCE

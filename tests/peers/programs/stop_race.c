@@ -1,6 +1,6 @@
-/* Two threads notice the stop of a recording at the same time: both are in getpid, which the recorder calls on its
-   way out, before one continues, and then in munmap. The rest of the region must be unmapped only once: later
-   mappings of other threads may be at the same address. */
+/* Two threads notice the stop of a recording at the same time. Both reach getpid, which the recorder calls on its way
+   out, before one continues; the same for munmap. The rest of the region must be unmapped only once: later mappings
+   of other threads may be at the same address. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>

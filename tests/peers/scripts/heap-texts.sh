@@ -19,7 +19,7 @@ functions() {
   "$tool" tree --strict --json --min-bytes 0 --kind "$3" "$2" > ours.json
   "$root/tests/peers/lib/heaps.py" "$1" ours.json "$4"
 }
-# total FILE: the total of jeprof or google-pprof; from 1 KiB on they print whole units
+# total FILE: the total that jeprof or google-pprof printed, in bytes
 total() { sed -n 's/^Total: \([0-9]*\) B$/\1/p' "$1"; }
 
 # jeprof and google-pprof name inlined code after the function that contains it, so these builds have no inlining.

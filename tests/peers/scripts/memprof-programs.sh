@@ -132,8 +132,8 @@ ir_of() {
     -S -emit-llvm -o "$4" 2> "$4.err" && cmp -s "$2" used.memprof
 }
 
-# same_hints NAME RELEASE VERSION UNITS: each operator new of the IR has exactly the marks that --hints predicts; also
-# writes a row with the reasons for other marks in the final IR
+# same_hints NAME RELEASE VERSION UNITS: each operator new of the IR has exactly the marks that --hints predicts.
+# Writes a row with the reasons for other marks in the final IR.
 same_hints() {
   local n told
   "$tool" memprof --hints --clang "$2" --cold-lifetime 0 --cold-density 1000 $([ "$2" != 19 ] || echo --hot-density 50000) --json \

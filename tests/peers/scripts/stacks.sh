@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Recorded stacks equal gdb's, frame by frame: at more than a hundred random allocations of sqlite3 and python3, and
-# at every allocation of stacks.cc, which has the cases that are hard for an unwinder.
+# Recorded stacks equal gdb's, frame by frame: at over a hundred random allocations of sqlite3 and python3, and at
+# every allocation of stacks.cc. That program has the cases that are hard for an unwinder.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh

@@ -1,11 +1,11 @@
 """Growth: the holders of new bytes. The growth of a suspect is that of the nearest object that is in all snapshots:
-its bytes in the last snapshot minus its bytes in the first, and at most the bytes of new or larger objects there.
+its bytes in the last snapshot minus its bytes in the first. It is at most the bytes of new or larger objects there.
 
 A new object belongs to its nearest dominator that is in all snapshots. If that is a table or a text, it belongs to
-the object of the program above; if it is a scope or the global object, to a variable with a new value. If several
-objects below that dominator hold it, it belongs to an instance of the program. A scope, a root or the global object
-then has only a part, which the shortest path decides: such bytes turn the exact figure into a range. So do old
-elements of lists.
+the object of the program above. If that is a scope or the global object, it belongs to a variable with a new value.
+If several objects below that dominator hold it, it belongs to an instance of the program. A scope, a root or the
+global object then has only a part, which the shortest path decides: such bytes turn the exact figure into a range. So
+do old elements of lists.
 
 Growth that is spread over more than six old objects, each with less than a third of it, is reported at an object that
 dominates them. The figure is the increase of that object's retained size."""

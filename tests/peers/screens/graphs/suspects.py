@@ -247,8 +247,8 @@ def is_loose(g, o):
 
 def explained(report, s, listed, shared):
     """If one object of the program holds at least half of the heap, a third of that must be explained: by itself, by
-    suspects below it including shared objects, by one above it, or by one that references it and shares as much.
-    Objects of the virtual machine do not count."""
+    suspects below it with shared objects, by one above, or by one that references and shares as much. Objects of the
+    virtual machine do not count."""
     g, r = s.last, s.last.dominators()[1]
     for o in largest(g):
         if 2 * r[o] < g.bytes:
