@@ -81,12 +81,12 @@ check_table("checks", "check", "--max-growth", "5%", "--max-total", "200M", prof
 check_table("files", "validate", profile, node)
 with open("broken.json", "w") as f:
     f.write("x")
-check("--csv of validate lists what is wrong", [("broken.json", "unreadable", "0")],
+check("--csv of validate lists the findings", [("broken.json", "unreadable", "0")],
       [(row["file"], row["kind"], row["offset"]) for row in table("validate", profile, "broken.json")])
 check_table("files.strings", "strings", "--all", "--garbage", dart)
 check_table("files.paths.objects", "path", "--id", "c2", "game.log")
 got = table("object", "--id", "b2", "game.log")
-check("--csv of object tells the lists apart", [("references", "c1"), ("references", "c2"), ("referrers", "a1"), ("dominated", "c2")],
+check("--csv of object names the list of each row", [("references", "c1"), ("references", "c2"), ("referrers", "a1"), ("dominated", "c2")],
       [(row["list"], row["id"]) for row in got])
 check("without rows only the header is written", ["file\r\n"],
       run("strings", "--csv", data + "/small.dartheap").stdout.decode().splitlines(True))
@@ -203,24 +203,24 @@ for name in "_Map", "SassColor", "_List", "Class":
     check("objects of class " + name, (want, len(want), sum(snapshot.size[o] for o in want), len(of_class(name)) - len(want)),
           (ids(found), found["count"], found["bytes"], found["unheld"]))
     gone = len(alive) - len(snapshot.distances(frozenset(want)))
-    check("... and what they retain", sum(snapshot.size[o] for o in alive) - sum(snapshot.size[o] for o in snapshot.distances(frozenset(want))), found["retained"])
+    check("... and their retained sizes", sum(snapshot.size[o] for o in alive) - sum(snapshot.size[o] for o in snapshot.distances(frozenset(want))), found["retained"])
 found = objects("--class", "_List", "--where", "length>=1000", "--where", "length<4000", "--where", "size<=12K", dart)
 check("--where: length and size", held([o for o in of_class("_List") if 1000 <= snapshot.value[o][1] < 4000 and snapshot.size[o] <= 12288]), ids(found))
-check("--where: lengths are told", {row["id"]: snapshot.value[int(row["id"]) - 1][1] for row in found["objects"]},
+check("--where: rows have the length", {row["id"]: snapshot.value[int(row["id"]) - 1][1] for row in found["objects"]},
       {row["id"]: row["length"] for row in found["objects"]})
 retained = {row["id"]: row["retained"] for row in answer("retained", "--top", "200000", dart)["files"][0]["objects"]}
 found = objects("--where", "retained>100k", "--garbage", dart)
-check("--where: retained, of all classes", {i: r for i, r in retained.items() if r > 102400}, {row["id"]: row["retained"] for row in found["objects"]})
+check("--where: retained size, in all classes", {i: r for i, r in retained.items() if r > 102400}, {row["id"]: row["retained"] for row in found["objects"]})
 check("the largest retained size first", sorted(retained.values(), reverse=True)[:len(found["objects"])], [row["retained"] for row in found["objects"]])
 want = held([o for o in of_class("Class") if re.search("^Sass", snapshot.value[snapshot.field(o, "name_")][0] or "")])
-check("--where: the value of what a field refers to", (want, True), (ids(objects("--class", "Class", "--where", "name_=^Sass", dart)), len(want) > 5))
+check("--where: the value of a field's target", (want, True), (ids(objects("--class", "Class", "--where", "name_=^Sass", dart)), len(want) > 5))
 want = held([o for o in of_class("Class") if snapshot.name(snapshot.field(o, "super_type_")) == "Null"])
-check("--where: the class of what a field refers to", want, ids(objects("--class", "Class", "--where", "super_type_=^Null$", dart)))
+check("--where: the class of a field's target", want, ids(objects("--class", "Class", "--where", "super_type_=^Null$", dart)))
 row = objects("--class", "Class", "--where", "name_=^SassColor$", dart)["objects"][0]
 o = int(row["id"]) - 1
 check("fields by name, with id, class and value", {f: (str(r + 1), snapshot.name(r)) for i, f in snapshot.classes[snapshot.of[o]][2].items()
       for r in snapshot.references[o][i:i + 1] if r >= 0}, {f: (v["id"], v["class"]) for f, v in row["fields"].items()})
-check("... as the file has them", "SassColor", row["fields"]["name_"]["value"])
+check("... equal those in the file", "SassColor", row["fields"]["name_"]["value"])
 
 # Superclasses, found in another way than the tool's: the type of a class's super class is that class's own type,
 # unless either has parameters.
@@ -236,13 +236,13 @@ for name in "Expression", "Value", "SassNumber":
     names = {snapshot.value[c][0] for c in of_class("Class") if extends(c, name)}
     check("--subclasses of " + name, (of_class(*names), True), (ids(objects("--class", name, "--subclasses", "--garbage", dart)), len(names) > 2))
 names = {row["class"] for row in objects("--class", "Statement", "--subclasses", "--garbage", dart)["objects"]}
-check("--subclasses: of a class with parameters, too", {"Declaration", "StyleRule", "Stylesheet"}, names)
+check("--subclasses of a class with type parameters", {"Declaration", "StyleRule", "Stylesheet"}, names)
 for name in "Expression", "Value":
     of_ways, of_all = answer("path", "--class", name, "--subclasses", dart)["files"][0], answer("retained", "--class", name, "--subclasses", dart)["files"][0]
     check("retained --subclasses of " + name, (of_ways["retained"], True), (of_all["retained"], of_all["objects"] >= of_ways["objects"] > 0))
 for file, name in (node, "global"), ("game.log", "Level"):
     done = run("objects", "--class", name, "--subclasses", file)
-    check("--subclasses where it is not known: one line, and all the same", (0, 1, True),
+    check("--subclasses without known superclasses: one message, and the class itself", (0, 1, True),
           (done.returncode, done.stderr.count(b"\n"), b"does not say which class extends which" in done.stderr))
 
 # V8: fields of the nodes, as in the file.
@@ -255,7 +255,7 @@ found = objects("--class", "(string)", "--garbage", "--where", "length>25", node
 check("V8: strings by length", (want, True), (sorted(row["value"] for row in found["objects"]), len(want) > 1))
 check("V8: by a property", ["set Headers"], [row["fields"]["name"]["value"] for row in objects("--class", "(closure)", "--where", "name=^set H", node)["objects"]])
 found = objects("--class", "Texture", "--garbage", "game.log")
-check(".NET: ids as the file has them, garbage retains nothing", [("c1", 256), ("c2", 128), ("c3", None)], [(row["id"], row["retained"]) for row in found["objects"]])
+check(".NET: ids in the file's form; garbage retains nothing", [("c1", 256), ("c2", 128), ("c3", None)], [(row["id"], row["retained"]) for row in found["objects"]])
 check_table("files.objects", "objects", "--class", "SassColor", "--top", "30", "--garbage", dart)
 check_table("files.objects", "objects", "--class", "(closure)", node)
 check_table("files.objects", "objects", "--class", "Level", "game.log")
@@ -293,8 +293,8 @@ for name in "_Map", "SassColor", "_Type", "Function", "_OneByteString":
           (sum(n for n, _ in ends.values()), sum(b for _, b in ends.values())))
     # A step of a chain is one object, or several similar ones in a row.
     far, deepest = max(alive[o] for o in want), max(len([n for n in c if n != "<self>"]) for c in ends)
-    check("... by no way longer than the farthest is", True, deepest <= far + 1)
-    check("... and every step is of a class of the snapshot", set(),
+    check("... no path is longer than the greatest distance", True, deepest <= far + 1)
+    check("... every step names a class of the snapshot", set(),
           {n.rsplit(": ", 1)[-1] for c in ends for n in c if n != "<self>"} - {c[0] for c in snapshot.classes[1:]})
 # A class with one object: its path equals that of path --id.
 for name, file in ("ArgParser", dart), ("Node / IsolateData", node), ("Isolate", dart):
@@ -306,7 +306,7 @@ for name, file in ("ArgParser", dart), ("Node / IsolateData", node), ("Isolate",
 for file in node, chromium, data + "/small.dartheap":
     live = {}
     for row in answer("classes", file)["files"][0]["classes"]: live[row["class"]] = live.get(row["class"], 0) + row["live_objects"]
-    check("path --class of every class has what classes has, ephemerons too", live,
+    check("path --class of every class counts as many objects as classes, ephemerons included", live,
           {name: answer("path", "--class", name, file)["files"][0]["objects"] for name in live})
 # Ephemerons with a key that is reached before, a key that is reached later, and a key that is garbage.
 def leb(n): return bytes([n & 127 | (n > 127) << 7]) + (leb(n >> 7) if n > 127 else b"")

@@ -91,7 +91,7 @@ for name, arguments, title, pattern in [
     want, got = ends(lines, title, pattern)
     check(f"{name}: ids of 19 digits below their title", want, got)
     if name != "object":
-        check(f"{name}: no line is wider", [], [line for line in lines if len(line) > 80])
+        check(f"{name}: no line is too wide", [], [line for line in lines if len(line) > 80])
 lines = run("diff", "ids-1.heapsnapshot", "ids-2.heapsnapshot").split("\n")
 for title, pattern in ("id before", r".*?(\d{19}) +-"), ("id after", r".*? - +(\d{19})"):
     part = [i for i, line in enumerate(lines) if ("gone" if title == "id before" else "new object") in line and line[:1].isdigit()][0]
@@ -100,7 +100,7 @@ for title, pattern in ("id before", r".*?(\d{19}) +-"), ("id after", r".*? - +(\
 
 # Indices in sparse arrays.
 sparse = root + "/fuzz/seeds/fuzz_v8/node.heapsnapshot"
-check("object: an element far out", ['[4294967294]: (array)  "list"'], re.findall(r"\[4294967294\].*", run("object", "--id", "7", sparse))[:1])
+check("object: an element at a high index", ['[4294967294]: (array)  "list"'], re.findall(r"\[4294967294\].*", run("object", "--id", "7", sparse))[:1])
 check("... as JSON", [0, 4294967294, None], [r.get("index") for r in answer("object", "--id", "7", sparse)["files"][0]["references"]])
 write("sparse.heapsnapshot", [("synthetic", "", 1, 0, [("property", "list", 1)]), ("object", "List", 3, 10, [("element", 0, 2), ("element", 4294967294, 3)]),
                               ("object", "A", 5, 10, []), ("object", "B", 7, 10, [])])

@@ -124,7 +124,7 @@ refers = lines[next(i for i, l in enumerate(lines) if l.startswith("refers to"))
 check("object: a weak edge, a shortcut and a property", ["ref (weak): B", "short (shortcut, not followed): B", "strong: B"], refers)
 check("... of a WeakMap: the table does not hold the value", True, "(ephemeron value): Value" in line_of(4001, "part of key"))
 check("... but the key does", False, "(" in re.sub(r".*pair in WeakMap \(table @4001\)", "", line_of(number(key), "part of key")))
-check("... what the engine holds of a page", True, "[0] (page object, not followed): A" in line_of(number(engine), "[0]"))
+check("... an engine's reference to a page object", True, "[0] (page object, not followed): A" in line_of(number(engine), "[0]"))
 told = {r.get("field", r.get("index")): r["kind"] for r in answer("object", "kinds.heapsnapshot", str(number(a)))["files"][0]["references"]}
 check("... as JSON", {"ref": "weak", "short": "shortcut", "strong": "strong"}, told)
 told = [r["kind"] for r in answer("object", "kinds.heapsnapshot", "4001")["files"][0]["references"]]
@@ -152,8 +152,8 @@ for arguments in (["info", "one.heapsnapshot"], ["info", "more.heapsnapshot"], [
                   ["retained", "--class", "A", "more.heapsnapshot"], ["objects", "--class", "A", "more.heapsnapshot"], ["info", root + "/tests/data/garbage.netcf.txt"],
                   ["path", "--class", "A", "more.heapsnapshot"], ["object", "more.heapsnapshot", "5"], ["classes", "--top", "1", "one.heapsnapshot"]):
     lines = lines_of(*arguments) + lines_on(100, *arguments)
-    check(f"{arguments[0]} {os.path.basename(arguments[-1])}: one or many", [], [line for line in lines if re.search(MANY, line)])
-check("objects: one retains", True, " retains 16 B" in lines_of("objects", "--class", "A", "more.heapsnapshot")[0])
+    check(f"{arguments[0]} {os.path.basename(arguments[-1])}: singular and plural", [], [line for line in lines if re.search(MANY, line)])
+check("objects: the verb is singular for one object", True, " retains 16 B" in lines_of("objects", "--class", "A", "more.heapsnapshot")[0])
 check("path --class: the verb is singular for one object", True, "which retains 16 B" in lines_of("path", "--class", "A", "more.heapsnapshot")[0])
 check("diff: 1 new object", True, "1 new object" in lines_of("diff", "one.heapsnapshot", "more.heapsnapshot"))
 

@@ -124,7 +124,7 @@ def all_rows(b, table):
 def shown(b, id): return b.run(f'document.getElementById("{id}").textContent').strip()
 def cells(b, more=''): return b.run(f'document.querySelectorAll("#stacks .cell{more}").length')
 def cursor(b): return b.run('document.querySelector(".cursor")?.title.split(" \u2013 ")[0]')
-def quiet(b, name): check(f'{name}: the console is silent, and nothing is fetched', ([], 1), (b.said, len(b.asked)))
+def quiet(b, name): check(f'{name}: the console is silent, and no request is made', ([], 1), (b.said, len(b.asked)))
 def filtered(b, field, nodes, words):
     """Prints the time in milliseconds from an input to the layout of its results; under 100 on an idle machine. This
     is not checked, because the machine may be busy."""
@@ -139,7 +139,7 @@ def names_of_all(b, name):
     tree = b.send('Accessibility.getFullAXTree')['nodes']
     without = [n['role']['value'] for n in tree if not n.get('ignored') and n['role']['value'] in ('button', 'combobox', 'searchbox', 'slider', 'tree', 'treeitem', 'table', 'img', 'image')
                and not n.get('name', {}).get('value')]
-    check(f'{name}: screen readers have a name for all', [], without)
+    check(f'{name}: all elements have a name for screen readers', [], without)
 
 def heaps(b, page):
     page.open(b, 'evil')
@@ -152,7 +152,7 @@ def heaps(b, page):
         document.body.append(Object.assign(document.createElement('script'), { textContent: 'var ran = 1' })) })"""))
     def as_top(name, *options):
         told = page.names(*options, f'{name}.json')
-        check(f'{name}: totals and own bytes of names, as top has them{" with " + " ".join(options) if options else ""}',
+        check(f'{name}: totals and self bytes equal those of top{" with " + " ".join(options) if options else ""}',
               sorted([text(t), text(s), n] for n, (t, s) in told.items() if n != '<self>'),
               sorted([r[0], r[2], r[4]] for r in all_rows(b, 'sites')))
     as_top('evil')
@@ -200,7 +200,7 @@ def keyboard(b, page):
     b.key('i'), b.key('f'), b.key('b')
     check('b selects the next axis', 'type', b.run('document.getElementById("axis").value'))
     b.key('b'), b.key('?')
-    check('? tells the keys', True, b.run('document.getElementById("keys").open'))
+    check('? shows the keys', True, b.run('document.getElementById("keys").open'))
     b.key('Escape'), b.key('t')
     check('t selects the dark theme', 'dark', b.run('document.documentElement.dataset.theme'))
     b.run('const c = document.getElementById("compare"); c.value = c.options[1].value; c.onchange()')
@@ -230,7 +230,7 @@ def large(b, page):
     page.open(b, 'large')
     nodes = b.run('JSON.parse(document.getElementById("data").textContent).heaps[0].tables[0].axes[0].parent.length')
     told = page.names('large.json')
-    check('100,000 nodes: what the names hold that are first by own bytes', [[text(v) for v in told[r[4]]] for r in rows(b, 'sites')], [[r[0], r[2]] for r in rows(b, 'sites')])
+    check('100,000 nodes: the figures of the names with the most self bytes', [[text(v) for v in told[r[4]]] for r in rows(b, 'sites')], [[r[0], r[2]] for r in rows(b, 'sites')])
     check('they are the largest ones', text(max(s for n, (t, s) in told.items())), rows(b, 'sites')[0][2])
     filtered(b, 'search', nodes, ['f', 'fu', 'function_1', 'function_12', '/space3.*_99/', '/[02468][(]/', 'zz', 'namespace', '7', ''])
     quiet(b, 'large')
@@ -241,8 +241,8 @@ def deep(b, page):
     check('a chain of 100,005 objects of equal size: as many nodes as a page may have, and <other>', 100001, nodes)
     check('the drawn levels are limited, and the last one says so', (201, True), (cells(b), 'zoom in' in b.run('document.querySelector("#stacks .deeper").title')))
     b.run('document.querySelector("#stacks .deeper").click()')
-    check('... which go on when it is zoomed into', ('f199', 'f399'), (shown(b, 'detail').split(' ')[0], b.run('document.querySelector("#stacks .deeper").textContent')))
-    check('... and is where one looks', True, b.run('(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelectorAll("#stacks .cell")[200].getBoundingClientRect())'))
+    check('... zooming into it shows further levels', ('f199', 'f399'), (shown(b, 'detail').split(' ')[0], b.run('document.querySelector("#stacks .deeper").textContent')))
+    check('... and the last drawn level is in view', True, b.run('(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelectorAll("#stacks .cell")[200].getBoundingClientRect())'))
     page.open(b, 'wide')
     zooms = []
     for _ in range(4):
@@ -250,19 +250,19 @@ def deep(b, page):
         b.run('[...document.querySelectorAll("#stacks .cell")].at(-1).click()')
     check('a cell that is too narrow is reached by zooming', (3, 'leaf'), (zooms[0], shown(b, 'detail').split(' ')[0]))
     b.key('Escape')
-    check('... and out of', 3, cells(b))
+    check('... and zooming out works', 3, cells(b))
     quiet(b, 'deep and wide')
 
 def small(b, page):
     for name in 'many', 'both', 'graphs':
         page.open(b, name, width=360, height=640)
         check(f'{name}: as wide as a telephone', 360, b.run('document.documentElement.scrollWidth'))
-        check(f'{name}: names are beside their numbers there', True, b.run('(c => c.getBoundingClientRect().right <= 360 && c.getBoundingClientRect().left < 240)([...document.querySelectorAll(".wide td:last-child")].find(c => c.offsetWidth))'))
+        check(f'{name}: names are next to their figures', True, b.run('(c => c.getBoundingClientRect().right <= 360 && c.getBoundingClientRect().left < 240)([...document.querySelectorAll(".wide td:last-child")].find(c => c.offsetWidth))'))
     for name, view in ('many', 'stacks'), ('graph', 'map'):
         page.open(b, name)
         b.send('Emulation.setEmulatedMedia', media='print')
         b.run(f'document.querySelector("main").style.width = "700px"')
-        check(f'{name}: all of the view is on paper', True, b.run(f'(v => [...v.children].every(c => c.offsetLeft + c.offsetWidth <= v.clientWidth + 1 && c.offsetTop + c.offsetHeight <= v.scrollHeight))(document.getElementById("{view}"))'))
+        check(f'{name}: the whole view is printed', True, b.run(f'(v => [...v.children].every(c => c.offsetLeft + c.offsetWidth <= v.clientWidth + 1 && c.offsetTop + c.offsetHeight <= v.scrollHeight))(document.getElementById("{view}"))'))
         b.send('Emulation.setEmulatedMedia', media='')
 
 def graphs(b, page):
@@ -320,9 +320,9 @@ def pictures(b, page, picture):
             b.theme(theme)
             b.picture(f'{name}-{theme}.png')
         back = b.run('getComputedStyle(document.body).backgroundColor')
-        check(f'{name}: dark where the system is', True, sum(map(int, re.findall(r'\d+', back)[:3])) < 150)
+        check(f'{name}: dark if the theme of the system is dark', True, sum(map(int, re.findall(r'\d+', back)[:3])) < 150)
         b.send('Emulation.setEmulatedMedia', media='print')
-        check(f'{name}: printed on white, without what is pressed', ('rgb(255, 255, 255)', 'none'),
+        check(f'{name}: printed on white, without buttons', ('rgb(255, 255, 255)', 'none'),
               (b.run('getComputedStyle(document.body).backgroundColor'), b.run('getComputedStyle(document.getElementById("theme")).display')))
         b.send('Emulation.setEmulatedMedia', media='')
     if picture:

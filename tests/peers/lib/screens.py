@@ -93,7 +93,7 @@ for name, arguments in COMMANDS:
 
 for arguments, expected in MORE:
     hints = follow(" ".join(arguments), run(arguments, 140, 50)[0])
-    check(f"{' '.join(arguments)}: what to ask next", hints == [expected], hints)
+    check(f"{' '.join(arguments)}: the proposed next command", hints == [expected], hints)
 piped = run(["tree", "-"], 80, 24, stdin="templates.json")[0]
 check("standard input: no further command is proposed", "main" in piped and "next:" not in piped, piped)
 

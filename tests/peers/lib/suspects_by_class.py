@@ -127,7 +127,7 @@ for width in 1, 3:
     text = run("suspects", "trie.heapsnapshot") + screen(150, "path", "--class", "Letter", "trie.heapsnapshot")
     check("Maps of %d: a list starts at the element in the variable" % width, {"list of 5"} if width == 1 else {"tree of"},
           set(re.findall("(list of \\d+|tree of) Letter", text)))
-    check("... and its parts are no lists", 0, len(re.findall("(list of \\d+|tree of) Map", screen(150, "path", "--class", "Map", "trie.heapsnapshot"))))
+    check("... and its parts are not lists", 0, len(re.findall("(list of \\d+|tree of) Map", screen(150, "path", "--class", "Map", "trie.heapsnapshot"))))
 
 # Classes without a telling name come after those that explain the bytes --------------------------------------------
 
@@ -192,7 +192,7 @@ for columns, root_too in (80, True), (60, False):
 names = files(*(tiles(t) for t in range(3)))
 for columns in 80, 60:
     ways = re.findall("held by (.*)", screen(columns, "suspects", *names))
-    check("%d columns: no variable, the root stays" % columns, [], [w for w in ways if not w.startswith("internal root: Root")])
+    check("%d columns: without a variable the root stays" % columns, [], [w for w in ways if not w.startswith("internal root: Root")])
 
 # The nearest ancestor that is in all snapshots ----------------------------------------------------------------------
 

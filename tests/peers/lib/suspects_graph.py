@@ -55,8 +55,8 @@ h.variable("cache", h.map([(h.node("string", "k%d" % i, 24), h.node("object", "E
 h.variable("rest", h.node("object", "Rest", 3000))
 s = answer(h)
 check("a Map, not its table", ("global › cache: Map", 103432, []), first(h))
-check("... what is below it", [("Entry", 100), ("(string)", 100), ("(array)", 1)], [(b["class"], b["objects"]) for b in s["suspects"][0]["below"]])
-check("... what holds the entries", "global › cache: Map › [] Entry", path([c for c in s["classes"] if c["class"] == "Entry"][0]))
+check("... the objects below it", [("Entry", 100), ("(string)", 100), ("(array)", 1)], [(b["class"], b["objects"]) for b in s["suspects"][0]["below"]])
+check("... the holder of the entries", "global › cache: Map › [] Entry", path([c for c in s["classes"] if c["class"] == "Entry"][0]))
 
 h = Heap()
 store = h.variable("store", h.node("object", "Store", 40))
@@ -133,7 +133,7 @@ for i in "ABCD":
     h.variable("config" + i, h.node("object", "Config", 2500))
 check("a linked list", ("global › head: list of 100 Node (next)", 10000, []), first(h))
 check("... its length", 100, answer(h)["suspects"][0].get("list_of"))
-check("... before what is smaller", ["Node", "Config", "Config", "Config", "Config"], [s["class"] for s in answer(h)["suspects"]])
+check("... before smaller holders", ["Node", "Config", "Config", "Config", "Config"], [s["class"] for s in answer(h)["suspects"]])
 check("... in text", 1, text("one.heapsnapshot").count("  1  list of 100 Node, id "))
 
 h = Heap()
@@ -358,7 +358,7 @@ def buffers(n):
 
 s = growth(buffers(10), buffers(20), buffers(30))["suspects"]
 check("Buffers count in every snapshot", [("global › pending: Array", 2 * 10 * (20184 + 8), 10 * (20184 + 8), 2)], [(path(x), x["growth"], x["per_step"], x["steps_grown"]) for x in s])
-check("... what is new", [("Buffer", 20), ("ArrayBuffer", 20), ("system / JSArrayBufferData", 20)], [(b["class"], b["objects"]) for b in s[0]["new"][:3]])
+check("... the new objects", [("Buffer", 20), ("ArrayBuffer", 20), ("system / JSArrayBufferData", 20)], [(b["class"], b["objects"]) for b in s[0]["new"][:3]])
 
 def replaced(n):
     """The newest scope holds the previous one, which was the outermost in the previous snapshot."""
@@ -428,7 +428,7 @@ s = growth(*(copied(t) for t in range(3)))["suspects"]
 check("a variable with a rebuilt array", [("global › serve: serve() › log: Array", "log", [], 80 * 208)],
       [(path(x), x["variable"], x["within"], x["growth"]) for x in s])
 
-check("... it retains what its array does, not its scope", (16 + 120 * 208, {"class": "system / Context", "id": "7"}),
+check("... it retains as much as its array, not as its scope", (16 + 120 * 208, {"class": "system / Context", "id": "7"}),
       (s[0]["retained"], s[0].get("variable_of")))
 check("... which the head names first", 1, text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").count("  1  variable log of system / Context: Array, id 31\n"))
 
@@ -585,7 +585,7 @@ def sessions(t, kinds=0):
 
 s = growth(*(sessions(t) for t in range(3)))
 check("classes in the order of the growth of their retained size", ["Session", "Buffer", "ArrayBuffer", "system / JSArrayBufferData"], [c["class"] for c in s["classes"]][:4])
-check("... by how much", [40 * 20284, 40 * 20184, 40 * 20088, 40 * 20000], [c.get("retained_growth") for c in s["classes"]][:4])
+check("... with their growth", [40 * 20284, 40 * 20184, 40 * 20088, 40 * 20000], [c.get("retained_growth") for c in s["classes"]][:4])
 check("... in text", 1, text("g0.heapsnapshot", "g1.heapsnapshot", "g2.heapsnapshot").count("; +4000, +40 objects, steadily; retain 811360 more"))
 s = growth(*(sessions(t, 10) for t in range(3)))
 listed = [c["class"] for c in s["classes"]]
@@ -646,7 +646,7 @@ for i in range(30):
     h.edge(e, "internal", "buffer", h.node("native", "system / JSArrayBufferData" + "x" * 40, 2000))
 h.write("one.heapsnapshot")
 check("names are whole in a pipe", 0, text("one.heapsnapshot").count("…"))
-check("... of what is below", 1, text("one.heapsnapshot").count("below it: 30 " + long + "Entry"))
+check("... also of the objects below", 1, text("one.heapsnapshot").count("below it: 30 " + long + "Entry"))
 check("... in JSON", False, "…" in json.dumps(suspects("one.heapsnapshot"), ensure_ascii=False))
 for option in ("--wide", "--all"):
     out = terminal("suspects", option, "one.heapsnapshot")
@@ -735,7 +735,7 @@ def dart_growth(*dumps):
 
 s = dart_growth(*(messages(t) for t in range(3)))["suspects"]
 check("growth of Dart objects", [("MessageBus", 3000, 1500, 40 + 480 + 5000)], [(x["class"], x["growth"], x["per_step"], x["retained"]) for x in s])
-check("... what is new, without lists that may be old", [("Message", 40)], [(b["class"], b["objects"]) for b in s[0]["new"]])
+check("... the new objects, without lists that may be old", [("Message", 40)], [(b["class"], b["objects"]) for b in s[0]["new"]])
 def static_list(t):
     d = messages(0)
     table = d.edge(d.root, d.node("_List", 4000, 0, "dart:core"))

@@ -25,7 +25,7 @@ for columns in 80, 60:
     out = held(screen(columns, "suspects", "tokens.heapsnapshot"), "ArrayBuffer")
     check("%d columns: the variable is shown" % columns, True, "tokens" in out)
     check("... and the end of the path", True, "buffer" in out)
-check("55 columns: its class gives way", "… 2 › tokens › … 2 › buffer: ArrayBuffer", held(screen(55, "suspects", "tokens.heapsnapshot"), "ArrayBuffer"))
+check("55 columns: its class is dropped", "… 2 › tokens › … 2 › buffer: ArrayBuffer", held(screen(55, "suspects", "tokens.heapsnapshot"), "ArrayBuffer"))
 
 h = Heap()
 keys = [h.node("object", "KeyWithALongNameOfItsOwn", 100) for _ in range(30)]

@@ -346,7 +346,7 @@ for width in 1, 3:
     check("arrays of %d in Dart" % width, ({"tree of Node"} if width > 1 else {"list of 40 Node"}, set()), (got, missing))
     text = run("path", "--class", "Node", "both0.dartheap")
     check("... path --class, too", [("tree of Node" if width > 1 else "list of 40 Node")], re.findall(r"(?:list|tree) of [^›\n]+", text))
-    check("... no names that are none", 0, run("path", "--class", "Node", "both0.dartheap").count("( "))
+    check("... no empty names", 0, run("path", "--class", "Node", "both0.dartheap").count("( "))
 
 # Elements that reference one object which holds all of them: four times as many take about four times as many
 # instructions.

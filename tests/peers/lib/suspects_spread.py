@@ -171,6 +171,6 @@ def branch(t):
 
 
 deep = suspects(branch)
-check("a branch of a tree is no list", [(Program.known["Map", "aaa"], 1000)],
+check("a branch of a tree is not a list", [(Program.known["Map", "aaa"], 1000)],
       [(int(s["id"]), s["growth"]) for s in deep])
 end()

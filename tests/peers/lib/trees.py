@@ -167,5 +167,5 @@ check("frames of a library without names", "lib.so+0x10 (stripped) ×3 › go �
       and "other › go › lib.so (stripped) ×2 › x+y" in shown, shown)
 shown = "\n".join(shown_lines([*arguments, "--frames", "all"], 40))
 check("each of them", "stripped)" not in shown and "lib.so+0x2f" in shown, shown)
-check(f"{SEEN['lines']} lines, {SEEN['forks']} of them where ways part", SEEN["lines"] > 1000 and SEEN["forks"] > 100)
+check(f"{SEEN['lines']} lines, {SEEN['forks']} of them where paths part", SEEN["lines"] > 1000 and SEEN["forks"] > 100)
 sys.exit(failed)

@@ -107,7 +107,7 @@ check "clang 19: one block is not cold" "not cold" "$(blocks 19 10000:50 1:100)"
 # Files of LLVM 22.
 check "an indexed profile of LLVM 22" "LLVM 3 13 26 97 87" "$("$tool" info --json "$data/memprof-22-v3.profdata" | jq -r '.files[0] | "\(.layout) \(.version) \(.functions) \(.blocks) \(.call_sites)"')"
 "$tool" index --base "$data/counters-22.profdata" -o both "$data/memprof-22-v3.profdata" 2> err
-check "indexed beside counters of LLVM 22: the expected bytes" same "$(cmp both "$data/counters-22-memprof-v3.profdata" && echo same)"
+check "indexed next to counters of LLVM 22: the expected bytes" same "$(cmp both "$data/counters-22-memprof-v3.profdata" && echo same)"
 "$tool" index --base "$data/counters-22-memprof-v3.profdata" --binary small -o replaced small.raw 2> err
 check "... replacing another profile" "13 true" "$("$tool" info --json replaced | jq -r '.files[0] | "\(.version) \(.instrumented_functions > 5)"')"
 

@@ -29,7 +29,7 @@ done
 # Data that only version 4 has, in one file with counters and in other schemas.
 access=$data/memprof-22-access.profdata
 shown() { llvm-profdata-22 show --memory "$1" 2>&1; }
-"$tool" index --base "$data/counters-22.profdata" -o both "$access" 2> err || fail "beside counters: $(tail -n 1 err)"
+"$tool" index --base "$data/counters-22.profdata" -o both "$access" 2> err || fail "with counters: $(tail -n 1 err)"
 check "callees and data accesses are written into a file with counters" "" "$(shown both | diff <(shown "$access") - | head -n 3)"
 counts() { llvm-profdata-22 show --all-functions --counts "$1" 2>&1; }
 check "... and the counters are unchanged" "" "$(counts both | diff <(counts "$data/counters-22.profdata") - | head -n 3)"
@@ -102,9 +102,9 @@ check "names of data are deflated as by LLVM" 1 "$(LC_ALL=C grep -a -c -P '\x78\
 check "... and LLVM reads them" 4 "$(shown merged | sed -n '/DataAccessProfiles:/,$p' | grep -c 'AccessCount:')"
 
 # The RFC's layout in a file with counters: LLVM refuses it, heapdump converts it.
-"$tool" index --base "$data/counters-22.profdata" --memprof-version rfc -o beside "$data/memprof-22-v4.profdata" 2> err || fail "RFC beside counters: $(tail -n 1 err)"
+"$tool" index --base "$data/counters-22.profdata" --memprof-version rfc -o beside "$data/memprof-22-v4.profdata" 2> err || fail "RFC with counters: $(tail -n 1 err)"
 check "LLVM refuses the RFC's layout with counters with a message" "1 1" "$(status llvm-profdata-22 show --memory beside) $(llvm-profdata-22 show --memory beside 2>&1 | grep -c 'MemProf version 23 not supported')"
-"$tool" convert --to memprof-index --memprof-version 4 -o there beside 2> err || fail "from the RFC's beside counters: $(tail -n 1 err)"
+"$tool" convert --to memprof-index --memprof-version 4 -o there beside 2> err || fail "from RFC with counters: $(tail -n 1 err)"
 check "... converted to version 4, all counters are there" "" "$(counts there | diff <(counts "$data/counters-22.profdata") - | head -n 3)"
 says "... and all records" there
 "$tool" convert --to memprof-index --memprof-version rfc -o again there 2> err || fail "RFC from version 4: $(tail -n 1 err)"

@@ -69,7 +69,7 @@ done
 # A process that is stopped or killed inside an operation may lack its block: the heap's line reports the operation.
 # Ten snapshots of a stopped process, then ten kills; the heap has the block in all that report none.
 options= out=out.json silent= reports=0
-# lacks FILE TEXT: what is wrong with the heap of a file and its line
+# lacks FILE TEXT: collects heaps without the block that report no operation, and counts reports
 lacks() {
   local is=$(heap "$1")
   if grep -q '; 1 operation was under way' "$2"; then reports=$((reports + 1))
