@@ -9,8 +9,8 @@ work=$PWD/build/peers/resizing
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 gcc -w -g -O1 -fno-builtin "$common_root/tests/peers/programs/resizing.c" -o resizing -lpthread
 
-# begin THREADS [still]: records the program, and returns when each thread has its block. The program's standard input
-# is open until descriptor 7 is closed.
+# begin THREADS [still | sites]: records the program, and returns when each thread has its block. The program's
+# standard input is open until descriptor 7 is closed.
 begin() {
   rm -f go ready $out && mkfifo go && : > ready
   exec 7<> go
