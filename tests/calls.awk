@@ -4,9 +4,9 @@
 #
 # Each function of the API becomes a row: its name, number of parameters, type of the first one, and a function that
 # calls it. Argument i is ARG_TYPE(variant), where TYPE is the parameter's type in one word ("hd_graph_p" for
-# "const hd_graph *"), with the parameter's name where the type is no struct of the library ("uint32_t_axis") or the
-# name is "out" or "heaps". RESULT_TYPE(call) judges the result. A function with a new type does not compile until
-# test_calls.c says what such an argument can be.
+# "const hd_graph *"). It is followed by the parameter's name if the type is no struct of the library ("uint32_t_axis")
+# or the name is "out" or "heaps". RESULT_TYPE(call) checks the result. A function with a new type does not compile
+# until test_calls.c defines arguments of that type.
 BEGIN { count = 0 }
 function bad(what) { print "calls.awk: " what > "/dev/stderr"; failed = 1; exit 1 }
 function trim(s) { gsub(/^ +| +$/, "", s); return s }

@@ -690,7 +690,8 @@ static void the_tail_of_a_region_can_go(void **state) {
     mprotect(region + left, BYTES - left, PROT_READ | PROT_WRITE);
 }
 
-/* Another process may write any value to the used size. Nobody then frees memory that he uses, or uses it twice. */
+/* Another process may write any value to the used size. The recorder then frees no memory in use, and uses none
+   twice. */
 static void the_used_size_may_be_false(void **state) {
     static char many[5000][8];
     const uint64_t lie = 4096;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A small V8 heap snapshot of a large one: v8_reduce.py LARGE NODES SMALL
+"""Makes a small V8 heap snapshot from a large one: v8_reduce.py LARGE NODES SMALL
 
-Keeps the first nodes found breadth first from node 0, of each node its first 12 edges to others that are kept, keys
-and values of WeakMaps if there are some, and white space between records as Node or Chromium writes it."""
+Keeps the first nodes in breadth-first order from node 0, and the first 12 edges of each node to other kept nodes. Also
+keeps keys and values of WeakMaps, and white space between records as Node or Chromium writes it."""
 import json
 import sys
 
