@@ -29,11 +29,11 @@ fields {                         # of a variable that is declared with its type,
 head {
   line = $0
   if (/\{$/) { head = 0; body = 1 }
-  else if (/;$/ || /\{.*\}$/) head = 0
+  else if (/;$/ || /\{.*\}( *\/\*.*\*\/)?$/) head = 0
   give(as == "names" ? head_of(line) : line)
   next
 }
-/^static const hd_format hd__[a-z0-9_]+ = \{/ { # rows of the registry: what they are is their address
+/^static const hd_format hd__[a-z0-9_]+ = \{/ { # a row of the registry: its address identifies it
   value = !/;$/
   sub(/^static /, "")
   if (as == "names") { sub(/ =.*/, ";"); $0 = "extern " $0 }
@@ -53,7 +53,7 @@ as == "names" && inside && /^[a-z0-9_]+ hd__[a-z0-9_]+ = .*;$/ { sub(/ =.*/, ";"
   first = substr(rest, RSTART, 1)
   if (first == "(" && substr(rest, RSTART, 2) != "(*") {
     if (line ~ /\{$/) body = 1
-    else if (line !~ /;$/ && line !~ /\{.*\}$/) head = 1
+    else if (line !~ /;$/ && line !~ /\{.*\}( *\/\*.*\*\/)?$/) head = 1
     give(as == "names" ? head_of(line) : line)
   } else if (api || rest ~ /^const / || rest ~ /^[^=]*\*const /) {
     give($0)
