@@ -65,12 +65,9 @@ static void process_end(process *p) {
     p->ended = true;
 }
 
-/* Whether a process is exiting: the kernel shows no maps of it any more, and its pidfd becomes readable when its last
-   thread has ended. */
-static bool is_exiting(uint64_t pid) {
-    enum { EXITING = 4 };        /* PF_EXITING of the kernel */
-    char path[64], text[512], *end;
-    unsigned long flags = 0;
+/* Reads the state of a process, a letter, and its flags in the kernel; 0: there is no such process. */
+static char state_of(uint64_t pid, unsigned long *flags) {
+    char path[64], text[512], state = 0, *end;
     size_t n;
     FILE *f;
     snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
@@ -79,7 +76,20 @@ static bool is_exiting(uint64_t pid) {
     if (f) fclose(f);
     text[n] = 0;
     end = strrchr(text, ')');    /* a program may have any name */
-    return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 && flags & EXITING;
+    return end && sscanf(end + 1, " %c %*d %*d %*d %*d %*d %lu", &state, flags) == 2 ? state : 0;
+}
+
+char process_state(uint64_t pid) {
+    unsigned long flags;
+    return state_of(pid, &flags);
+}
+
+/* Whether a process is exiting: the kernel shows no maps of it any more, and its pidfd becomes readable when its last
+   thread has ended. */
+static bool is_exiting(uint64_t pid) {
+    enum { EXITING = 4 };        /* PF_EXITING of the kernel */
+    unsigned long flags;
+    return state_of(pid, &flags) && flags & EXITING;
 }
 
 static void process_watch(const recording *r, process *p) {

@@ -192,6 +192,8 @@ void processes_end(recording *r);
    under way. */
 bool process_changed(recording *r, process *p, bool *at_work);
 bool processes_live(const recording *r);
+/* State of a process as in /proc/PID/stat: 'T' is stopped. 0: there is no such process. */
+char process_state(uint64_t pid);
 bool processes_come(const recording *r);
 uint64_t process_number(const recording *r, const process *p);
 void processes_free(recording *r);

@@ -41,13 +41,16 @@ static bool is_explained(const recording *r, pid_t pid) {
     return false;
 }
 
+static void tell_killed(const recording *r) {
+    if (!was_killed(r)) return;
+    display(stderr, "heapdump: %s was ", r->a->input.files[0]);
+    put_signal(WTERMSIG(r->status));
+    display(stderr, "\n");
+}
+
 static void tell_none(const recording *r) {
     const char *program = r->a->input.files[0];
-    if (was_killed(r)) {
-        display(stderr, "heapdump: %s was ", program);
-        put_signal(WTERMSIG(r->status));
-        display(stderr, "\n");
-    }
+    tell_killed(r);
     if (r->refused)
         display(stderr, "heapdump: %s was not recorded: it is not one of the programs to record\n", program);
     else if (is_overwritten(r))
@@ -81,6 +84,7 @@ static void tell_process(const recording *r, const process *p) {
     }
     put_under_way(p->state.under_way);
     if (is_main(r, p) && was_killed(r)) display(stderr, "; "), put_signal(WTERMSIG(r->status));
+    if (r->stopped && !p->later && process_state(p->pid) == 'T') display(stderr, "; stopped by a signal");
     display(stderr, "\n");
     if (c->lost) display(stderr, "heapdump: %s (%llu): %llu block%s could not be recorded: out of memory\n", p->name,
                          (unsigned long long)p->pid, (unsigned long long)c->lost, plural(c->lost));
@@ -279,7 +283,7 @@ static bool peak_is_more(const recording *r) {
 void tell_recorded(const recording *r, int status) {
     uint64_t most = 0, bytes = 0, processes = 0, shown = 0;
     uint32_t under_way = 0;
-    bool any = false;
+    bool any = false, has_main = false;
     for (uint32_t i = 0; i < r->count; i++) {
         const hd_recorder_counters *c = &r->processes[i]->state.counters;
         any |= c->total_blocks != 0;
@@ -295,6 +299,7 @@ void tell_recorded(const recording *r, int status) {
         if (!p->state.counters.total_blocks) continue;
         if (is_main(r, p) || (p->state.counters.peak_bytes >= most / 20 && shown < 8)) {
             tell_process(r, p);
+            has_main |= is_main(r, p);
             shown++;
         } else {
             processes++;
@@ -302,6 +307,7 @@ void tell_recorded(const recording *r, int status) {
             under_way += p->state.under_way;
         }
     }
+    if (!has_main) tell_killed(r);
     if (processes) {
         display(stderr, processes == 1 ? "heapdump: and %llu more process, its peak "
                                        : "heapdump: and %llu more processes, their peaks ",

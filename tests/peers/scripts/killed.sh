@@ -112,4 +112,25 @@ all 8 losing_heapdump "heapdump killed, --keep and recover; the time line so far
 if make_group; then all 5 oom "killed by the kernel for lack of memory"
 else echo "SKIP: killed for lack of memory: this machine allows no control group with a memory limit"
 fi
+
+# The summary names the signal, also if only children of the program allocated, and says that a program is stopped.
+cat > signalled.c <<'C'
+#include <signal.h>
+#include <stdlib.h>
+int main(void) {
+    int status = system("exec /bin/ls / > /dev/null");
+    raise(SIGTERM);
+    return status;
+}
+C
+gcc -w signalled.c -o signalled
+check "the summary names the signal that ended a program without allocations" "143 1" \
+  "$(status "$tool" record -o killed.json -- ./signalled 2> /dev/null) $(grep -c '^heapdump: ./signalled was killed by SIGTERM$' err)"
+record -- ./killed tally
+kill -STOP $(pgrep -P $recording -x killed)
+until grep -q '^State:.T' /proc/$(pgrep -P $recording -x killed)/status; do :; done
+"$tool" stop killed.json > said 2>&1
+check "the summary says that the program is stopped" 1 "$(grep -c '^heapdump: killed (.*; stopped by a signal$' err)"
+kill -KILL $(pgrep -P $recording -x killed)
+ended
 exit $failed
