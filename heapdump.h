@@ -252,8 +252,7 @@
          recorder/           hd_record_skips_alloc hd_record_skips_free hd_record_suspend hd_record_resume
                              hd_recorder_fork_prepare hd_recorder_fork_parent hd_recorder_fork_child
                              hd_recorder_note hd_recorder_region_bytes hd_recorder_remove_module
-         tests/              hd_recorder_set_process hd_recorder_allocator_stats hd_record_take
-                             hd_record_restore hd_record_drop
+         tests/              hd_recorder_set_process hd_recorder_allocator_stats
        Snapshots of recordings, also of other processes
          crash_reporter.c    hd_recorder_view hd_recorder_view_snapshot hd_region_init
          record_scopes.cc    hd_recorder_snapshot
@@ -2325,7 +2324,7 @@ typedef struct hd_recorder_desc {
     bool threads;                /* snapshots have an axis "thread", from hd_tracker_set_thread [false] */
     const char *name;            /* name of the process, for observers; the first 63 bytes are copied [""] */
     uint64_t start_us;           /* start of the process, on any clock of the caller [0] */
-    /* Called after a block was freed, dropped or replaced, outside of all locks. */
+    /* Called after a block was freed or replaced, outside of all locks. */
     void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
     /* Returns hd_allocation.time, in any unit; it may wrap. NULL: no times. */
     uint32_t (*clock)(void *user);
@@ -2437,13 +2436,6 @@ HEAPDUMP_API bool hd_record_resized(hd_recorder *rec, const hd_resize *resize, c
                                     const char *type);
 /* Ends a failed reallocation: the old block is unchanged. */
 HEAPDUMP_API void hd_record_not_resized(hd_recorder *rec, const hd_resize *resize);
-/* Removes a block that must not count for a while. Later either restore it, or drop it if it was freed meanwhile.
-   Only a dropped block counts as freed for on_free. Returns false if the address is not recorded. */
-HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *taken);
-/* Records a taken block again, because it is still there. */
-HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *taken);
-/* Counts a taken block as freed. */
-HEAPDUMP_API void hd_record_drop(hd_recorder *rec, const hd_allocation *taken);
 
 /* ========================================================================== >>recorder.view
    Snapshots of live, peak, total and temporary memory. They come from counters by context, so a snapshot costs
@@ -15834,12 +15826,6 @@ struct hd_contexts {
     size_t name_count, name_capacity;
 };
 
-/* A block that a thread took out of a recorder. */
-typedef struct hd__thread_taken {
-    uint64_t address;
-    uint32_t by, site;           /* the recorder's number; the block's site */
-} hd__thread_taken;
-
 typedef struct hd__thread {
     uint32_t session;            /* of the tracker that `nodes` belongs to */
     uint32_t depth;              /* of open scopes that pushed; these remember what they pushed onto */
@@ -15854,7 +15840,6 @@ typedef struct hd__thread {
     uint64_t random;
     uint32_t last_by;            /* the recorder that this thread's last block was recorded by */
     uint64_t last;               /* its address */
-    hd__thread_taken taken[4];   /* the last ones, by the lowest bits of the recorder's number */
 } hd__thread;
 
 static HD__THREAD_LOCAL hd__thread hd__thread_own;
@@ -19367,55 +19352,6 @@ HEAPDUMP_API void hd_record_not_resized(hd_recorder *rec, const hd_resize *resiz
     hd__recorder_resize_end(shard, resize);
     hd__shard_unlock(shard, shown);
     hd_record_resume();
-}
-
-static hd__thread_taken *hd__recorder_taken_by(const hd_recorder *rec) {
-    return &hd__thread_own.taken[rec->number % 4];
-}
-
-HEAPDUMP_API bool hd_record_take(hd_recorder *rec, const void *address, hd_allocation *taken) {
-    bool found;
-    if (hd_record_skips_free(rec, address) || !taken || !hd__recorder_enter(rec)) return false;
-    found = hd__recorder_remove(rec, (uint64_t)(uintptr_t)address, false, taken);
-    if (found) {
-        hd__thread_taken *t = hd__recorder_taken_by(rec);
-        t->address = taken->address;
-        t->by = rec->number;
-        t->site = taken->context;
-        taken->context = hd__site_context(rec, taken->context);
-    }
-    hd__recorder_leave();
-    return found;
-}
-
-/* A block that was taken out, with its site's number for its context. The site of the one that this thread took out
-   last is known. That of any other is looked up by its context, which for a block of the parent's may give a site of
-   this process. */
-static hd_allocation hd__recorder_taken(hd_recorder *rec, const hd_allocation *taken) {
-    const hd__thread_taken *t = hd__recorder_taken_by(rec);
-    const uint32_t *site = hd__site_numbers_at(rec->site_of, taken->context);
-    bool known = t->address == taken->address && t->by == rec->number &&
-                 hd__site_context(rec, t->site) == taken->context;
-    hd_allocation a = *taken;
-    a.context = known ? t->site : site ? *site : 0;
-    return a;
-}
-
-HEAPDUMP_API void hd_record_drop(hd_recorder *rec, const hd_allocation *taken) {
-    hd_allocation a;
-    if (!rec || !taken || !hd__recorder_enter(rec)) return;
-    a = hd__recorder_taken(rec, taken);
-    hd__site_temporary(rec, NULL, a.context, a.address, a.size);
-    hd__recorder_freed(rec, &a);
-    hd__recorder_leave();
-}
-
-HEAPDUMP_API void hd_record_restore(hd_recorder *rec, const hd_allocation *taken) {
-    hd_allocation a;
-    if (!rec || !taken || !hd__recorder_enter(rec)) return;
-    a = hd__recorder_taken(rec, taken);
-    hd__recorder_insert(rec, &a, false);
-    hd__recorder_leave();
 }
 
 /* ========================================================================= >>recorder.sight

@@ -58,7 +58,6 @@ static void never(void *user, const hd_allocation *live) {
 static void no_recorder_records_nothing(void **state) {
     (void)state;
     int block = 0;
-    hd_allocation taken = { .address = 8 };
     hd_resize resize = { .address = 8 };
     hd_recorder_counters stats, zero;
     hd_profile *profile = NULL;
@@ -67,9 +66,6 @@ static void no_recorder_records_nothing(void **state) {
     memset(&stats, 1, sizeof stats);
     assert_false(hd_record_alloc(NULL, &block, sizeof block, "int"));
     assert_false(hd_record_free(NULL, &block));
-    assert_false(hd_record_take(NULL, &block, &taken));
-    hd_record_restore(NULL, &taken);
-    hd_record_drop(NULL, &taken);
     hd_record_resize(NULL, &block, &resize);
     assert_false(hd_record_resized(NULL, &resize, &block, 1, NULL));
     hd_record_not_resized(NULL, &resize);

@@ -446,23 +446,22 @@ static void any_region_ends(void **state) {
 
 /* Around a realloc, and when a type is set later. */
 static void blocks_that_move_are_seen_where_they_are(void **state) {
-    hd_allocation taken;
+    hd_resize resize;
     hd_pages *p;
     (void)state;
     create(NULL);
     alloc(BASE, 100, "A");
     alloc(BASE + 8192, 100, "B");
-    assert_true(hd_record_take(rec, at(BASE), &taken));
+    hd_record_resize(rec, at(BASE), &resize);
     p = both(&small);
-    assert_int_equal(hd_pages_total(p).pages, 1);
+    assert_int_equal(hd_pages_total(p).pages, 2);
     hd_pages_free(p);
-    hd_record_restore(rec, &taken);
+    hd_record_not_resized(rec, &resize);
     p = both(&small);
     assert_use(p, "A", (hd_page_use){ .bytes = 100, .blocks = 1, .pages = 1, .alone = 1, .share = 4096, .used = 100 });
     hd_pages_free(p);
-    assert_true(hd_record_take(rec, at(BASE), &taken));
-    alloc(BASE + 8192 + 2048, 100, "A");           /* another address, next to B */
-    hd_record_drop(rec, &taken);
+    hd_record_resize(rec, at(BASE), &resize);      /* to another address, next to B */
+    hd_record_resized(rec, &resize, at(BASE + 8192 + 2048), 100, "A");
     p = both(&small);
     assert_use(p, "A", (hd_page_use){ .bytes = 100, .blocks = 1, .pages = 1, .share = 2048, .used = 200 });
     hd_pages_free(p);

@@ -197,50 +197,26 @@ static void recording_follows_the_documents_flow(void **state) {
 }
 
 static void odd_calls_are_counted_and_harmless(void **state) {
-    hd_allocation taken = { 1, 2, 3, 4 };
     (void)state;
     create(NULL);
     assert_false(hd_record_alloc(rec, NULL, 8, NULL));
     assert_false(hd_record_free(rec, NULL));
-    assert_false(hd_record_take(rec, NULL, &taken));
     assert_false(hd_record_set_type(rec, NULL, "T"));
     assert_stats((hd_recorder_counters){ .live_bytes = 0 });
     assert_false(hd_record_free(rec, at(1)));
-    assert_false(hd_record_take(rec, at(1), &taken));
     assert_false(hd_record_set_type(rec, at(1), "T"));
-    assert_true(taken.address == 1 && taken.size == 2 && taken.context == 3 && taken.time == 4);
-    assert_stats((hd_recorder_counters){ .unknown_frees = 2 });
+    assert_stats((hd_recorder_counters){ .unknown_frees = 1 });
     assert_true(hd_record_alloc(rec, at(1), 0, "T"));
     assert_snapshot(NULL, " T 0 1\n");
     assert_true(hd_record_alloc(rec, at(1), 10, "U"));
     assert_true(hd_record_alloc(rec, at(1), 4, NULL));
     assert_snapshot(NULL, " [unknown] 4 1\n");
     assert_stats((hd_recorder_counters){ .live_bytes = 4, .live_blocks = 1, .peak_bytes = 10, .total_bytes = 14,
-                                      .total_blocks = 3, .replaced = 2, .unknown_frees = 2 });
+                                      .total_blocks = 3, .replaced = 2, .unknown_frees = 1 });
     hd_recorder_free(NULL);
 }
 
-static void a_taken_block_can_be_put_back_as_it_was(void **state) {
-    hd_allocation taken;
-    (void)state;
-    create(NULL);
-    {
-        HD_SCOPE("any", "a");
-        hd_record_alloc(rec, at(1), 10, "T");
-    }
-    assert_true(hd_record_take(rec, at(1), &taken));
-    assert_int_equal(taken.address, (uintptr_t)at(1));
-    assert_int_equal(taken.size, 10);
-    assert_stats((hd_recorder_counters){ .peak_bytes = 10, .total_bytes = 10, .total_blocks = 1 });
-    assert_false(hd_record_free(rec, at(1)));
-    hd_record_restore(rec, &taken);
-    assert_snapshot(NULL, "/a T 10 1\n");
-    assert_stats((hd_recorder_counters){ .live_bytes = 10, .live_blocks = 1, .peak_bytes = 10, .total_bytes = 10,
-                                      .total_blocks = 1, .unknown_frees = 1 });
-}
-
 static void a_suspended_thread_records_nothing(void **state) {
-    hd_allocation taken = { 32, 1, 0, 0 };
     (void)state;
     create(NULL);
     hd_record_alloc(rec, at(1), 10, NULL);
@@ -249,15 +225,13 @@ static void a_suspended_thread_records_nothing(void **state) {
     for (int i = 0; i < 2; i++) {
         assert_false(hd_record_alloc(rec, at(2), 10, NULL));
         assert_false(hd_record_free(rec, at(1)));
-        assert_false(hd_record_take(rec, at(1), &taken));
         assert_false(hd_record_set_type(rec, at(1), "T"));
-        hd_record_restore(rec, &taken);
         hd_record_resume();
     }
     assert_true(hd_record_alloc(rec, at(3), 1, NULL));
     assert_snapshot(NULL, " [unknown] 11 2\n");
     assert_stats((hd_recorder_counters){ .live_bytes = 11, .live_blocks = 2, .peak_bytes = 11, .total_bytes = 11,
-                                      .total_blocks = 2, .ignored = 10 });
+                                      .total_blocks = 2, .ignored = 6 });
 }
 
 /* glibc declares calls such as dlerror as leaf, but they call back through malloc. */
@@ -285,13 +259,15 @@ typedef struct callbacks {
     hd_allocation last;
 } callbacks;
 
+static void keep_visited(void *user, const hd_allocation *live) { *(hd_allocation *)user = *live; }
+
 static void use_recorder(void) {
-    hd_allocation a = { 320, 1, 0, 0 };
+    hd_resize resize;
     assert_int_equal(test_locks.n, 0);
     assert_false(hd_record_alloc(rec, at(10), 1, "inner"));
     assert_false(hd_record_free(rec, at(1)));
     assert_false(hd_record_set_type(rec, at(1), "inner"));
-    hd_record_restore(rec, &a);
+    hd_record_resize(rec, at(10), &resize);
 }
 
 static size_t unwind(void *user, const void **pcs, size_t capacity) {
@@ -317,21 +293,20 @@ static void on_free(void *user, const hd_allocation *freed, uint32_t lifetime) {
     c->lifetime = lifetime;
 }
 
-static void a_block_put_back_was_not_freed(void **state) {
+static void a_block_whose_realloc_failed_was_not_freed(void **state) {
     callbacks c = { 0, 0, 0, 0, { 0, 0, 0, 0 } };
     hd_recorder_desc desc = { .on_free = on_free, .user = &c };
-    hd_allocation taken;
+    hd_resize resize;
     (void)state;
     create(&desc);
     hd_record_alloc(rec, at(1), 10, "T");
-    assert_true(hd_record_take(rec, at(1), &taken));
-    hd_record_restore(rec, &taken);
+    hd_record_resize(rec, at(1), &resize);
+    hd_record_not_resized(rec, &resize);
     assert_int_equal(c.freed, 0);
-    assert_true(hd_record_take(rec, at(1), &taken));
-    hd_record_drop(rec, &taken);
+    hd_record_resize(rec, at(1), &resize);
+    hd_record_resized(rec, &resize, NULL, 0, NULL);
     assert_int_equal(c.freed, 1);
     assert_int_equal(c.last.size, 10);
-    assert_int_equal(c.last.context, taken.context);
     assert_string_equal(hd_contexts_frame(hd_recorder_contexts(rec), c.last.context).value, "T");
     assert_stats((hd_recorder_counters){ .peak_bytes = 10, .total_bytes = 10, .total_blocks = 1, .ignored = 4 });
 }
@@ -576,8 +551,8 @@ static void recorders_join_a_running_tracker_and_share_its_contexts(void **state
         hd_record_alloc(rec, at(1), 1, "T");
         hd_record_alloc(second, at(1), 2, "T");
     }
-    hd_record_take(rec, at(1), &a);
-    hd_record_take(second, at(1), &b);
+    hd_recorder_visit(rec, keep_visited, &a);
+    hd_recorder_visit(second, keep_visited, &b);
     assert_true(a.context != 0 && a.context == b.context && a.size == 1 && b.size == 2);
     hd_recorder_free(second);
     hd_recorder_free(rec);
@@ -772,7 +747,6 @@ static void add_visited(void *user, const hd_allocation *live) {
 static void a_visit_sees_each_live_block_once(void **state) {
     static char blocks[100];
     uint64_t sum[3] = { 0, 0, 0 }, expected = 0;
-    hd_allocation found;
     (void)state;
     create(NULL);
     hd_recorder_visit(rec, add_visited, sum);
@@ -784,8 +758,7 @@ static void a_visit_sees_each_live_block_once(void **state) {
     assert_int_equal(sum[0], 66);
     assert_int_equal(sum[1], 7 * (99 * 100 / 2 - 33 * 34 / 2 * 3));
     assert_int_equal(sum[2], expected);
-    assert_true(hd_record_take(rec, blocks + 1, &found)); /* no shard is left locked */
-    hd_record_drop(rec, &found);
+    assert_true(hd_record_free(rec, blocks + 1));  /* no shard is left locked */
 }
 
 static void a_visit_sees_blocks_whose_address_was_given_out_again(void **state) {
@@ -1342,10 +1315,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(recording_follows_the_documents_flow),
         TEST(odd_calls_are_counted_and_harmless),
-        TEST(a_taken_block_can_be_put_back_as_it_was),
         TEST(a_suspended_thread_records_nothing),
         TEST(a_suspended_thread_records_nothing_in_leaf_calls),
-        TEST(a_block_put_back_was_not_freed),
+        TEST(a_block_whose_realloc_failed_was_not_freed),
         TEST(a_block_that_is_resized_counts_all_the_time),
         TEST(an_address_is_given_out_again_while_its_block_is_resized),
         TEST(callbacks_get_what_they_should_and_may_use_the_recorder),

@@ -144,7 +144,7 @@ static void each_kind_is_seen(void **state) {
 
 /* heaptrack's definition for one thread: freed before the next allocation. */
 static void a_block_is_temporary_when_it_goes_before_the_next_comes(void **state) {
-    hd_allocation taken;
+    hd_resize resize;
     (void)state;
     create(NULL);
     hd_record_alloc(rec, at(1), 8, "T");
@@ -152,11 +152,10 @@ static void a_block_is_temporary_when_it_goes_before_the_next_comes(void **state
     hd_record_free(rec, at(1));                    /* not the last allocation */
     hd_record_free(rec, at(2));                    /* still the last */
     hd_record_alloc(rec, at(3), 8, "U");
-    assert_true(hd_record_take(rec, at(3), &taken));
-    hd_record_restore(rec, &taken);                /* a failed realloc: the block is live, and still the last */
-    assert_true(hd_record_take(rec, at(3), &taken));
-    hd_record_drop(rec, &taken);                   /* a realloc that succeeded */
-    hd_record_alloc(rec, at(4), 16, "U");
+    hd_record_resize(rec, at(3), &resize);         /* a failed realloc: the block is live, and still the last */
+    hd_record_not_resized(rec, &resize);
+    hd_record_resize(rec, at(3), &resize);
+    hd_record_resized(rec, &resize, at(4), 16, "U");
     assert_seen(0, HD_HEAP_TEMPORARY, " T 8 1\n U 8 1\n");
     assert_seen(0, HD_HEAP_LIVE, " U 16 1\n");
     assert_seen(0, HD_HEAP_TOTAL, " T 16 2\n U 24 2\n");

@@ -177,14 +177,16 @@ static void freed_samples_go_however_full_the_filter_is(void **state) {
 static void reallocations_and_types_of_blocks_left_out(void **state) {
     (void)state;
     hd_recorder *rec = sampler(UINT64_C(1) << 40, 3), *all = sampler(1, 3);
-    hd_allocation taken;
+    hd_resize resize;
     assert_false(hd_record_alloc(rec, at(1), 100, "T"));
-    assert_false(hd_record_take(rec, at(1), &taken));
+    hd_record_resize(rec, at(1), &resize);
+    assert_int_equal(resize.address, 0);
+    hd_record_not_resized(rec, &resize);
     assert_false(hd_record_set_type(rec, at(1), "U"));
     assert_true(hd_record_alloc(all, at(1), 100, "T"));
-    assert_true(hd_record_take(all, at(1), &taken));
-    assert_int_equal(hd_recorder_live_bytes(all), 0);
-    hd_record_restore(all, &taken);
+    hd_record_resize(all, at(1), &resize);
+    assert_int_equal(hd_recorder_live_bytes(all), 100);
+    hd_record_not_resized(all, &resize);
     assert_true(hd_record_set_type(all, at(1), "U"));
     assert_true(hd_record_free(all, at(1)));
     hd_recorder_free(all);

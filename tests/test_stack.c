@@ -43,12 +43,10 @@ static void on_free(void *user, const hd_allocation *freed, uint32_t lifetime) {
 static bool (*volatile alloc)(hd_recorder *, const void *, size_t, const char *) = hd_record_alloc;
 static bool (*volatile release)(hd_recorder *, const void *) = hd_record_free;
 static bool (*volatile set_type)(hd_recorder *, const void *, const char *) = hd_record_set_type;
-static bool (*volatile take)(hd_recorder *, const void *, hd_allocation *) = hd_record_take;
-static void (*volatile restore)(hd_recorder *, const hd_allocation *) = hd_record_restore;
-static void (*volatile drop)(hd_recorder *, const hd_allocation *) = hd_record_drop;
 static void (*volatile resize)(hd_recorder *, const void *, hd_resize *) = hd_record_resize;
 static bool (*volatile resized)(hd_recorder *, const hd_resize *, const void *, size_t, const char *) =
     hd_record_resized;
+static void (*volatile not_resized)(hd_recorder *, const hd_resize *) = hd_record_not_resized;
 
 static const void *close_by(uint64_t i) { return (const void *)(uintptr_t)(i << 4); }
 static const void *far_off(uint64_t i) { return (const void *)(uintptr_t)(i << 17); } /* each in its own leaf */
@@ -56,13 +54,15 @@ static const void *far_off(uint64_t i) { return (const void *)(uintptr_t)(i << 1
 /* Enough blocks for registers to grow, split and shrink, and for contexts to grow. They need more leaves than the
    first table of recent leaves has entries. */
 static void calls(void) {
-    hd_allocation taken;
     hd_resize old;
     for (uint64_t i = 1; i <= 40000; i++) {
         salt = i / 1000 << 20;
         alloc(recorder, close_by(i), i % 5000, i % 2 ? "type" : NULL);
         if (i % 7 == 0) set_type(recorder, close_by(i), "other");
-        if (i % 8 == 0 && take(recorder, close_by(i), &taken)) restore(recorder, &taken);
+        if (i % 8 == 0) {
+            resize(recorder, close_by(i), &old);
+            not_resized(recorder, &old);
+        }
         if (i % 9 == 0) {
             resize(recorder, close_by(i), &old);
             resized(recorder, &old, close_by(i), i % 5000, "type");
@@ -72,7 +72,10 @@ static void calls(void) {
     for (uint64_t i = 100; i <= 3000; i++) {
         alloc(recorder, far_off(i), i, "type");
         alloc(recorder, far_off(i), i % 3 ? i : (size_t)3 << 30, NULL);
-        if (i % 5 == 0 && take(recorder, far_off(i), &taken)) drop(recorder, &taken);
+        if (i % 5 == 0) {
+            resize(recorder, far_off(i), &old);
+            resized(recorder, &old, NULL, 0, NULL);
+        }
     }
     for (uint64_t i = 100; i <= 3000; i++) release(recorder, far_off(i));
 }

@@ -144,7 +144,7 @@ class Stop(gdb.Breakpoint):
             names.append(str(frame.name()))
             site = site_in(frame) if site is None else site
             frame = frame.older()
-        if "hd_record_restore" in names:        # a failed realloc: the stack is of an earlier call
+        if "hd_record_not_resized" in names:    # a failed realloc: the stack is of an earlier call
             self.put_back += 1
             return
         if site is None:

@@ -81,15 +81,14 @@ static void give(void *p) {
     free(p);
 }
 static void *resize(void *p, size_t n) {
-    hd_allocation old;
-    bool taken = hd_record_take(recorder, p, &old);
-    if (n % 16 == 1 && taken) {  /* simulates a lack of memory */
-        hd_record_restore(recorder, &old);
+    hd_resize old;
+    hd_record_resize(recorder, p, &old);
+    if (n % 16 == 1 && old.address) { /* simulates a lack of memory */
+        hd_record_not_resized(recorder, &old);
         return NULL;
     }
     p = realloc(p, n);
-    if (taken) hd_record_drop(recorder, &old);
-    hd_record_alloc(recorder, p, n, types[n % 8]);
+    hd_record_resized(recorder, &old, p, n, types[n % 8]);
     if (n % 16 == 2) hd_record_set_type(recorder, p, types[n / 16 % 8]);
     return p;
 }
