@@ -223,7 +223,7 @@ void check_defaults(arguments *a) {
 
 int run_check(const arguments *a) {
     int status;
-    if (a->input.file_count != 2) return usage("check takes BASELINE and FILE");
+    if (a->input.file_count != 2) return usage("check needs two files: BASELINE and FILE");
     status = check_both(a);
     for (int i = 0; i < a->check.site_count; i++)
         regfree(&a->check.sites[i].site.regex), free(a->check.sites[i].text);

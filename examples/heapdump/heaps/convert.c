@@ -294,13 +294,14 @@ static int write_again(const arguments *a, const hd_dump *dump) {
 
 int check_to(const arguments *a) {
     const hd_format *format = heaps_format(&a->out);
-    if (format && format->write_graph) return usage("%s is a format of objects, not of heaps", a->out.to);
+    if (format && format->write_graph)
+        return usage("--to %s is for snapshots of objects, and the input is a profile", a->out.to);
     if (!format || !format->write_heaps)
         return usage("cannot write format '%s': --to takes %s", a->out.to, formats_written());
     if (a->out.add_to && !(format->is & HD_FORMAT_TRACE))
-        return usage("heaps cannot be added to a trace as %s", a->out.to);
+        return usage("--add-to writes a trace: it does not go with --to %s", a->out.to);
     if (format_is(a->out.to, FORMAT_SELF_SIZES) && a->cut.has_cutoff)
-        return usage("heaps_v2 holds self sizes, which cannot be cut off");
+        return usage("--to heaps_v2 has self sizes: it takes no cut-off options");
     return DONE;
 }
 

@@ -226,7 +226,7 @@ static hd_status take_fact(void *user, const hd_fact *fact) {
 /* Warns once. */
 static void warn_unused(const char *why) {
     static bool warned;
-    if (!warned) display(stderr, "heapdump: warning: drop_frames of the profile %s: it hides nothing\n", why);
+    if (!warned) display(stderr, "heapdump: warning: drop_frames of the profile %s, so it hides no frames\n", why);
     warned = true;
 }
 

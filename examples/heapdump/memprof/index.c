@@ -33,7 +33,7 @@ int index_build(symbols *opened, const char *file, const hd_memprof_raw *raw, hd
     symbols_counts_make(&x, opened, raw);
     x.skips_new = skips_new;
     if (!x.names) {
-        usage("%s needs --binary FILE for each module that was profiled", file);
+        usage("%s needs --binary FILE for each profiled program and library", file);
         status = WRONG_USAGE;
         if (!hd_memprof_symbolize(raw, &by, NULL, &found, &err)) symbols_warn_absent(&x);
         hd_memprof_symbols_free(found);
@@ -256,13 +256,13 @@ int index_check(const arguments *a) {
     const char *v = a->memprof.version;
     if (a->cut.has_cutoff || a->out.add_to || a->heaps.keep.text || a->heaps.drop.text || a->heaps.root.text ||
         a->view.invert || a->heaps.dump || a->heaps.allocator || a->heaps.has_pid)
-        return usage("indexed profiles are written whole: without cutoffs, filters, --invert or --add-to");
+        return usage("indexed profiles take no cut-off options, filters, --invert or --add-to");
     if (v && strcmp(v, "rfc") && (*v < '0' || *v > '4' || v[1]))
-        return usage("indexed profiles have versions 0, 1, 2, 3, 4 and rfc, not '%s'", v);
+        return usage("--memprof-version takes 0, 1, 2, 3, 4 or rfc for indexed profiles, not '%s'", v);
     if (a->memprof.like && strcmp(a->memprof.like, "19") && strcmp(a->memprof.like, "22"))
-        return usage("indexed profiles are written like LLVM's of 19 or 22, not '%s'", a->memprof.like);
+        return usage("--like takes 19 or 22, not '%s'", a->memprof.like);
     if (a->memprof.like && v && !strcmp(v, "rfc"))
-        return usage("no LLVM release writes the RFC's layout: --like does not go with it");
+        return usage("--like does not go with --memprof-version rfc, which no LLVM release writes");
     if (a->memprof.like && v && (a->memprof.like[0] == '1' ? *v > '3' : *v < '2'))
         return usage("LLVM %s does not write version %s", a->memprof.like, v);
     if (a->memprof.full_schema && a->memprof.hot_cold_schema)
@@ -315,7 +315,7 @@ int index_check_none(const arguments *a, bool takes_version) {
                        : a->memprof.hot_cold_schema ? "hot-cold-schema"
                                             : NULL;
     if (!name && a->memprof.version && !takes_version) name = "memprof-version";
-    return name ? usage("--%s is for indexed profiles: --to memprof-index writes one", name)
+    return name ? usage("--%s is for indexed profiles: use --to memprof-index", name)
                 : DONE;
 }
 

@@ -12,7 +12,9 @@ int memprof_open_binaries(arguments *a) {
         symbols_object *o = path ? symbols_object_of(a->naming.opened, hd_cstr(path)) : NULL;
         if (!o || !symbols_know(a->naming.opened, o)) {
             if (o && (o->level != SYMBOLS_ALL || a->naming.opened->none)) symbols_tell(a->naming.opened);
-            else display(stderr, "heapdump: %s: %s\n", a->naming.binaries[i], path ? "no ELF file" : strerror(errno));
+            else
+                display(stderr, "heapdump: %s: %s\n", a->naming.binaries[i],
+                        path ? "expected an ELF file" : strerror(errno));
             free(path);
             return BAD_INPUT;
         }
@@ -26,7 +28,7 @@ int memprof_open_binaries(arguments *a) {
 static void memprof_warn_unused(const symbols_object *o) {
     char id[65];
     symbols_build_id(id, o->build_id, o->build_id_size);
-    display(stderr, "heapdump: %s: no call stack leads through it", o->path);
+    display(stderr, "heapdump: %s: no call stack has a frame in it", o->path);
     if (*id) display(stderr, " (its build id is %s)", id);
     fputc('\n', stderr);
 }
@@ -237,8 +239,8 @@ static hd_status memprof_add_raw(const char *file, memprof_sum *sum, const hd_me
 static void memprof_warn_failed(const memprof_sum *sum, const char *file, const hd_error *err) {
     complain(file, err, "");
     if (!sum->clashes) return;
-    display(stderr, "heapdump: merge --to memprof-index --binary FILE, of each module, makes one profile of all "
-            "versions\n");
+    display(stderr, "heapdump: try merge --to memprof-index --binary FILE for each program and library: it adds up "
+            "all versions\n");
 }
 
 /* Reports fields that a sum lacks because some profiles lack them; if there are many, reports the kept fields. */
@@ -393,12 +395,12 @@ static int memprof_write(const arguments *a, const char *file, const hd_memprof 
 /* Refuses options that do not apply to raw profiles. */
 static int memprof_check_whole(const arguments *a) {
     if (a->memprof.version && !memprof_raw_version(a))
-        return usage("raw profiles have versions 1 to 5, not '%s'", a->memprof.version);
-    if (a->cut.has_cutoff) return usage("raw profiles hold self sizes, which cannot be cut off");
-    if (a->out.add_to) return usage("raw profiles cannot be added to a trace as memprof-raw");
+        return usage("--memprof-version takes 1 to 5 for raw profiles, not '%s'", a->memprof.version);
+    if (a->cut.has_cutoff) return usage("raw profiles take no cut-off options");
+    if (a->out.add_to) return usage("--add-to writes a trace: it does not go with memprof-raw");
     if (a->heaps.keep.text || a->heaps.drop.text || a->heaps.root.text || a->view.invert || a->heaps.dump ||
         a->heaps.allocator || a->heaps.has_pid)
-        return usage("raw profiles are written whole");
+        return usage("raw profiles take no filters and no --invert");
     return DONE;
 }
 
@@ -431,7 +433,7 @@ int memprof_convert(const arguments *a) {
     if (hd_dump_memprof(dump)) {
         status = memprof_write(a, a->input.files[0], hd_dump_memprof(dump));
     } else {
-        display(stderr, "heapdump: %s (%s): memprof-raw needs a raw MemProf profile\n",
+        display(stderr, "heapdump: %s (%s): expected a raw MemProf profile, for --to memprof-raw\n",
                 a->input.files[0], hd_dump_format(dump)->name);
         status = BAD_INPUT;
     }

@@ -459,7 +459,7 @@ int run_memprof(const arguments *a) {
     int status;
     bool hints = a->memprof.hints || a->memprof.effect;
     if (!hints && (!index_is_usual(a) || a->memprof.clang || a->memprof.hints_diff))
-        return usage("thresholds, --clang and --diff are for --hints");
+        return usage("thresholds, --clang and --diff need --hints");
     if (a->memprof.effect && (a->memprof.hints || a->memprof.hints_diff))
         return usage("--%s and --effect do not go together", a->memprof.hints_diff ? "diff" : "hints");
     if (a->memprof.yaml && (hints || a->view.json)) return usage("--yaml goes neither with --hints nor with --json");

@@ -161,7 +161,7 @@ int index_write_to(const arguments *a, const index_source *s, const char *path, 
     desc.llvm = a->memprof.like ? (uint32_t)strtoul(a->memprof.like, NULL, 10) : 0;
     if (!index_fields(a, s, desc.layout, &desc.fields)) {
         uint32_t asked = a->memprof.full_schema ? INDEX_ALL & ~INDEX_HISTOGRAM : HD_MEMPROF_HOT_COLD;
-        display(stderr, "heapdump: %s lacks fields that --%s-schema asks for\n", index_lacking(s, asked),
+        display(stderr, "heapdump: %s lacks fields that --%s-schema needs\n", index_lacking(s, asked),
                 a->memprof.full_schema ? "full" : "hot-cold");
         return BAD_INPUT;
     }
@@ -193,10 +193,10 @@ static void index_warn_lost(const index_source *s, hd_memprof_layout layout) {
     uint32_t callees = index_callees(index);
     index_warn_unknown(s->numbers_lost + (layout == HD_MEMPROF_LLVM_4 ? 0 : index_unknown(index)));
     if (layout == HD_MEMPROF_LLVM_4) return;
-    if (callees) display(stderr, "heapdump: %s has no callees of call sites: %u are left out\n", name, callees);
+    if (callees) display(stderr, "heapdump: %s cannot hold callees of call sites: %u are left out\n", name, callees);
     if (index->has_accesses)
-        display(stderr, "heapdump: %s has no accesses to data: %u symbols and literals, %u known to be cold are left "
-                "out\n", name, index->access_count, index->cold_symbol_count + index->cold_literal_count);
+        display(stderr, "heapdump: %s cannot hold accesses to data: %u symbols and literals, %u known to be cold are "
+                "left out\n", name, index->access_count, index->cold_symbol_count + index->cold_literal_count);
 }
 
 /* Reports the written fields if most are left out by default. */

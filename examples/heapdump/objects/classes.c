@@ -205,7 +205,7 @@ static int retained_json(const arguments *a, const objects *o, hd_json *j) {
 }
 
 int run_retained(const arguments *a) {
-    if (a->objects.subclasses && !a->objects.class_name) return usage("--subclasses goes with --class");
+    if (a->objects.subclasses && !a->objects.class_name) return usage("--subclasses needs --class NAME");
     return each_graph(a, "files", !a->objects.class_name, retained_text, retained_json);
 }
 

@@ -221,8 +221,8 @@ int write_objects(const arguments *a, const hd_dump *dump, const hd_format *form
 int convert_objects(const arguments *a, const hd_format *format) {
     objects o;
     int status;
-    if (a->cut.has_cutoff) return usage("%s has no cut-off: it contains all objects", a->out.to);
-    if (a->out.add_to) return usage("objects cannot be added to a trace as %s", a->out.to);
+    if (a->cut.has_cutoff) return usage("--to %s writes all objects: it takes no cut-off options", a->out.to);
+    if (a->out.add_to) return usage("--add-to writes a trace: it does not go with --to %s", a->out.to);
     status = objects_open(a, a->input.files[0], false, &o);
     if (status) return status;
     status = write_objects(a, o.dump, format);

@@ -318,7 +318,7 @@ static int conditions_known(const arguments *a, const objects *o, const bool *is
         if (a->objects.where[i].of == OF_LENGTH)
             display(stderr, "heapdump: %s: the file has no length of any of these objects\n", o->file);
         else if (a->objects.where[i].of == OF_DETACHED)
-            display(stderr, "heapdump: %s: only snapshots of V8 say which objects are detached\n", o->file);
+            display(stderr, "heapdump: %s: only V8 snapshots mark detached objects\n", o->file);
         else
             display(stderr, "heapdump: %s: no such object has a field '%.*s'\n", o->file,
                     (int)a->objects.where[i].field_length, a->objects.where[i].field);
@@ -471,7 +471,8 @@ static int instances_json(const arguments *a, const objects *o, hd_json *j) {
 
 int run_objects(const arguments *a) {
     int status;
-    if (!a->objects.class_name && !a->objects.where_count) return usage("objects needs --class NAME or --where");
+    if (!a->objects.class_name && !a->objects.where_count)
+        return usage("objects needs --class NAME or --where CONDITION");
     status = each_graph(a, "files", true, instances_text, instances_json);
     for (int i = 0; i < a->objects.where_count; i++)
         if (a->objects.where[i].of == OF_FIELD) regfree(&a->objects.where[i].value.regex);

@@ -349,7 +349,8 @@ void object_defaults(arguments *a) {
 }
 
 int run_object(const arguments *a) {
-    if (a->input.file_count != 1 || !a->objects.id) return usage("object needs a file and the id of an object in it");
+    if (a->input.file_count != 1 || !a->objects.id)
+        return usage("object needs FILE and ID, an id that retained, objects or path lists");
     return each_graph(a, "files", true, object_as_text, object_as_json);
 }
 

@@ -19,7 +19,7 @@ int objects_open(const arguments *a, const char *file, bool dominators, objects 
     o->dominators = NULL;
     o->graph = hd_dump_graph(o->dump);
     if (!o->graph) {
-        display(stderr, "heapdump: %s (%s) says who allocated, not who holds: see tree and top\n", file,
+        display(stderr, "heapdump: %s (%s) is a profile, not a snapshot of objects: use tree or top\n", file,
                 hd_dump_format(o->dump)->name);
         status = BAD_INPUT;
     } else {
@@ -221,7 +221,8 @@ int each_graph(const arguments *a, const char *name, bool dominators,
 }
 
 int no_class(const objects *o, const char *name) {
-    display(stderr, "heapdump: %s: no object is of a class called '%s'\n", o->file, name);
+    display(stderr, "heapdump: %s: no object has a class named '%s' (heapdump classes lists the names)\n", o->file,
+            name);
     return BAD_INPUT;
 }
 

@@ -192,8 +192,8 @@ static int path_json(const arguments *a, const objects *o, hd_json *j) {
 void path_defaults(arguments *a) { a->cut.has_cutoff = a->cut.all; } /* no default one */
 
 int run_path(const arguments *a) {
-    if (!a->objects.id == !a->objects.class_name) return usage("path needs --id ID or --class NAME, one of them");
-    if (a->objects.class_name && a->objects.paths) return usage("--paths goes with --id");
+    if (!a->objects.id == !a->objects.class_name) return usage("path needs either --id ID or --class NAME");
+    if (a->objects.class_name && a->objects.paths) return usage("--paths needs --id ID");
     if (a->objects.class_name) return each_graph(a, "files", true, ways_text, ways_json);
     return each_graph(a, "files", true, path_text, path_json);
 }

@@ -330,7 +330,8 @@ static int check_output(const char *path) {
     hd_error err;
     struct stat st;
     if (!path || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) return DONE;
-    if (!strcmp(path, "-")) return usage("record cannot write to standard output, which the program uses: -o FILE");
+    if (!strcmp(path, "-"))
+        return usage("record cannot write to standard output, which the program uses: use -o FILE");
     if (hd_file_create(path, &file, &err)) {
         display(stderr, "heapdump: %s\n", err.message);
         return BAD_INPUT;
@@ -431,11 +432,11 @@ int run_record(const arguments *a) {
     int status;
     if (!a->input.file_count) return usage("record needs a program: heapdump record [OPTIONS] -- PROGRAM ARGS...");
     if (a->record.format && (a->record.sample_bytes || a->cut.has_cutoff))
-        return usage("a MemProf profile is neither sampled nor cut off");
+        return usage("MemProf formats take no --sample and no cut-off options");
     if (a->record.blocks && a->record.sample_bytes)
-        return usage("--blocks shows every block: a sample does not contain them");
-    if (a->record.format && axes) return usage("a MemProf profile has neither ages nor threads");
-    if (a->record.format && a->record.at) return usage("a MemProf profile covers the whole run: --at does not apply");
+        return usage("--blocks does not go with --sample, which misses blocks");
+    if (a->record.format && axes) return usage("MemProf formats take neither --ages nor --threads");
+    if (a->record.format && a->record.at) return usage("MemProf formats cover the whole run: they take no --at");
     r.a = a;
     r.out = a->out, r.cut = a->cut;
     status = check_at(&r);
@@ -466,7 +467,7 @@ int run_recover(const arguments *a) {
     recording r = { .region = { .fd = -1 }, .listener = -1, .timer = -1, .signals = -1,
                     .file = { .fd = -1 }, .at_peak = true, .at_exit = true, .a = a, .out = a->out, .cut = a->cut };
     int status;
-    if (a->input.file_count != 1) return usage("recover takes one file, written by record --keep");
+    if (a->input.file_count != 1) return usage("recover takes one file: the region file of record --keep");
     if (!a->cut.has_cutoff) r.cut.cutoff.min_share = LEAST_SHARE;
     if (!region_open(&r.region, a->input.files[0])) return BAD_INPUT;
     if (has_axes(&r.region)) r.out.to = rows_named_by(a->out.file);

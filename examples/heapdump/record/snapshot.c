@@ -243,7 +243,7 @@ static void tell(const char *what, const recording_found *f, const control_reque
         break;
     case CONTROL_NOBODY: display(stderr, "heapdump: %s: no recorded process is running\n", file); break;
     case CONTROL_NOTHING:
-        display(stderr, "heapdump: %s: nothing was recorded, and nothing is written\n", file);
+        display(stderr, "heapdump: %s: nothing was recorded, so no file is written\n", file);
         break;
     case CONTROL_UNWRITTEN:
         display(stderr, "heapdump: %s could not be written%s%s\n", file, reply->error > 0 ? ": " : "",

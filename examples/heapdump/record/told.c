@@ -52,7 +52,7 @@ static void tell_none(const recording *r) {
     const char *program = r->a->input.files[0];
     tell_killed(r);
     if (r->refused)
-        display(stderr, "heapdump: %s was not recorded: it is not one of the programs to record\n", program);
+        display(stderr, "heapdump: %s was not recorded: --children excludes it\n", program);
     else if (is_overwritten(r))
         display(stderr, "heapdump: a process wrote over the recording of %s and the others: nothing can be read\n",
                 program);
@@ -61,7 +61,7 @@ static void tell_none(const recording *r) {
         display(stderr, "heapdump: %s allocated nothing\n", program);
     else if (!r->others.late && !is_explained(r, r->main))
         display(stderr, "heapdump: %s was not recorded: was it started with a cleared environment, or did it close "
-                "what it did not open?\n", program);
+                "file descriptors that it did not open?\n", program);
 }
 
 static void tell_process(const recording *r, const process *p) {
@@ -135,7 +135,7 @@ static void tell_cost(const recording *r) {
             cpu += nanoseconds_so_far(r->processes[i]->pid);
     each = notes[JOIN_TIMED] ? notes[JOIN_NANOSECONDS] / notes[JOIN_TIMED] : 0;
     hooks = each * notes[JOIN_CALLS];
-    display(stderr, "heapdump: what recording cost:\n");
+    display(stderr, "heapdump: cost of the recording:\n");
     if (!notes[JOIN_TIMED]) display(stderr, "  hooks    too few calls to time any\n");
     else
         display(stderr, "  hooks    %.0f ms of %.0f ms of processor time (%.1f %%): %llu calls of %llu ns, by timing "
@@ -208,7 +208,7 @@ void tell_hidden(recording *r) {
         now_us() - o->start_us < AFTER_US || blocks_seen(r, o))
         return;
     o->is_told = true;
-    display(stderr, "heapdump: %s (%ld) has a malloc of its own linked in: none of its allocations has been "
+    display(stderr, "heapdump: %s (%ld) has a malloc of its own linked in: none of its allocations was "
             "recorded\n", o->name, (long)o->pid);
 }
 
@@ -325,9 +325,9 @@ void tell_recorded(const recording *r, int status) {
     if (r->a->record.stats) tell_cost(r);
     if (status) return;
     if (!r->file.count && is_spoiled(r))
-        display(stderr, "heapdump: what was recorded cannot be read, and nothing is written\n");
+        display(stderr, "heapdump: the recording cannot be read, so no file is written\n");
     else if (!r->file.count && !r->a->record.format)
-        display(stderr, "heapdump: the program ended before any time that --at asks for: nothing is written\n");
+        display(stderr, "heapdump: the program ended before any time of --at, so no file is written\n");
     else
         display(stderr, "heapdump: wrote %s; next: heapdump tree%s %s\n", r->file.path,
                 has_live(r) && !peak_is_more(r) ? "" : " --kind peak", r->file.path);

@@ -263,7 +263,7 @@ text = run("objects", "--class", "_List", dart).stdout.decode().splitlines()
 check("text: 20 objects, and a line that counts the rest", (23, "... %d more (--all lists them)" % (len(held(of_class("_List"))) - 20)), (len(text), text[-1]))
 for arguments, why in (["--class", "Level", "--where", "lenght=5", "game.log"], b"no such object has a field 'lenght'"), \
                       (["--class", "Level", "--where", "length>5", "game.log"], b"no length of any of these"), \
-                      (["--class", "Nothing", "game.log"], b"no object is of a class called 'Nothing'"):
+                      (["--class", "Nothing", "game.log"], b"no object has a class named 'Nothing'"):
     done = run("objects", *arguments)
     check("objects %s" % " ".join(arguments), (1, True), (done.returncode, why in done.stderr))
 for where in "length", "length>x", ">5", "field>5", "field=(", "retained=":

@@ -97,7 +97,7 @@ check "control characters and invalid UTF-8 in names do not reach the terminal" 
     "$tool" tree --by thread strange.csv | sed 's/[›…]//g' | LC_ALL=C tr -d '\12\40-\176' | wc -c)"
 
 # MemProf files have no place for ages and threads.
-check "record refuses MemProf with ages or threads" "2 heapdump: a MemProf profile has neither ages nor threads; see heapdump help record" \
+check "record refuses MemProf with ages or threads" "2 heapdump: MemProf formats take neither --ages nor --threads; see heapdump help record" \
   "$(status "$tool" record --ages --format memprof-raw -- true) $(head -n 1 err)"
 
 # pprof.

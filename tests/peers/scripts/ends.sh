@@ -59,7 +59,7 @@ C
 gcc -w -O1 over.c -o over
 for byte in 0 255 1; do
   check "a program writes $byte over its region: status 1, no file" "1 1 no" \
-    "$(status "$tool" record -o over.json -- ./over $byte 0) $(said 'wrote over\|cannot be read, and nothing') $([ -e over.json ] && echo yes || echo no)"
+    "$(status "$tool" record -o over.json -- ./over $byte 0) $(said 'wrote over\|cannot be read, so no file') $([ -e over.json ] && echo yes || echo no)"
 done
 check "... the program's own nonzero status takes precedence" 5 "$(status "$tool" record -o over.json -- ./over 0 5)"
 

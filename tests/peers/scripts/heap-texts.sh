@@ -122,7 +122,7 @@ mkdir -p moved && mv heaps moved/
 check "a program that moved: frames are addresses" 1 "$("$tool" top --kind live gp.heap | grep -c ' heaps+0x' | sed 's/[0-9]*[1-9][0-9]*/1/')"
 check "--binary names the moved program: functions equal google-pprof's" "12 equal 4" "$("$tool" tree --json --min-bytes 0 --kind live --binary moved/heaps gp.heap > ours.json; "$root/tests/peers/lib/heaps.py" pprof ours.json gp.live)"
 mv moved/heaps moved/other
-check "--binary with a name that no call stack has" "0 heapdump: $work/moved/other: no call stack leads through it" \
+check "--binary with a name that no call stack has" "0 heapdump: $work/moved/other: no call stack has a frame in it" \
   "$(status "$tool" top --kind live --binary moved/other gp.heap) $(sed 's/ (its build id is [0-9a-f]*)$//' err)"
 
 # Another file in the program's place: a newer one causes a warning. If the running program's file was replaced,

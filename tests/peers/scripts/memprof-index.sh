@@ -265,7 +265,7 @@ check "... also the C++ library" 1 "$(grep -c "has build id $(readelf -n "$cxx" 
 status "$tool" memprof --binary pie pie.raw > /dev/null
 check "memprof reports the same missing files" 1 "$(grep -c "has build id $(readelf -n libpie.so | awk '/Build ID/ { print $3 }') (" err)"
 check "a binary of another build is reported with its build id" 1 "$(
-  "$tool" memprof --binary "$tool" pie.raw 2>&1 > out | grep -c "no call stack leads through it (its build id is $(readelf -n "$tool" | awk '/Build ID/ { print $3 }'))")"
+  "$tool" memprof --binary "$tool" pie.raw 2>&1 > out | grep -c "no call stack has a frame in it (its build id is $(readelf -n "$tool" | awk '/Build ID/ { print $3 }'))")"
 
 need lld-19 || echo "SKIP: lld-19 cannot be installed"
 sites --binary hints ours.hints.3 > expected

@@ -146,7 +146,7 @@ check "objects --where detached" "3 300 true true true" "$(jq -r '.files[0] | "\
 check "... with a condition that no detached node meets" 3 "$("$tool" objects --where detached --where 'size>=100' --json detached.heapsnapshot | jq '.files[0].count')"
 check "... refused for Dart" 0 "$("$tool" objects --where detached --where 'size>100' --json detached.heapsnapshot | jq '.files[0].count')"
 check "... with the reason" 1 "$(status "$tool" objects --where detached small.dartheap)"
-check "object shows that a node is detached" "heapdump: small.dartheap: only snapshots of V8 say which objects are detached" "$(cat err)"
+check "object shows that a node is detached" "heapdump: small.dartheap: only V8 snapshots mark detached objects" "$(cat err)"
 check "... and that a node is attached" 1 "$("$tool" object detached.heapsnapshot 15 | grep -c 'detached: not in the document')"
 check "suspects counts detached nodes" false "$("$tool" object --json detached.heapsnapshot 11 | jq '.files[0].detached')"
 check "suspects count them" "  3 nodes (3 <li>), retain 300 B|      held by global › leakedItems: Array" \
@@ -167,8 +167,8 @@ for r in csv.DictReader(sys.stdin): print(r["source.script_id"], r["source.line"
 check "suspects: source location and allocating function" "source script 5:2:2  allocated by Widget (b.js)" \
   "$("$tool" suspects tracked.heapsnapshot | grep -m1 -o 'source .*')"
 sed 's/"trace_tree":\[1,0/"trace_tree":[1,9/' tracked.heapsnapshot > bad.heapsnapshot
-check "a damaged trace tree: a warning" "heapdump: bad.heapsnapshot: offset 739: warning: trace_tree: the number of a function expected" \
+check "a damaged trace tree: a warning" "heapdump: bad.heapsnapshot: offset 739: warning: trace_tree: expected the number of a function" \
   "$("$tool" object bad.heapsnapshot 3 2>&1 > /dev/null)"
-check "... validate reports it" "  offset 739: trace_tree: the number of a function expected" "$("$tool" validate bad.heapsnapshot | tail -n 1)"
+check "... validate reports it" "  offset 739: trace_tree: expected the number of a function" "$("$tool" validate bad.heapsnapshot | tail -n 1)"
 check "... and --strict refuses it" 1 "$(status "$tool" object --strict bad.heapsnapshot 3)"
 exit $failed
