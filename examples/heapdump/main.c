@@ -259,16 +259,17 @@ static const command rows[] = {
       .options = "top class subclasses all wide bytes json csv" FILES,
       .examples = "heapdump retained --top 10 game.log            # next: heapdump path --id ID" },
     { .name = "objects", .run = run_objects, .brief = "list objects of a class",
-      .summary = "list the objects of a class, or that match a condition",
+      .summary = "list objects of a class, or objects that match a condition",
       .usage = "(--class NAME | --where CONDITION) [OPTIONS] FILE...",
       .help =
       "Lists the objects that a GC root holds, largest retained size first: sizes, id, class, and the values that "
       "the format has. Dart has values and fields. V8 has strings and properties, the source location of closures "
       "and constructors, and the allocating function if allocations were tracked.\n"
-      "A CONDITION is one of three. length, size or retained, then <, <=, =, >= or > and a number (k, M, G: times "
-      "1024); strings have a length, and in Dart lists, maps and sets. FIELD=REGEX, which matches the class or value "
-      "of the object in that field. Or detached: objects that V8 marks as detached, which are DOM nodes that a page "
-      "removed but still holds, and some objects of Node. suspects lists detached DOM nodes only.",
+      "A CONDITION has one of three forms. 'length>1000' compares the length, size or retained size with a number "
+      "(k, M, G: times 1024), by <, <=, =, >= or >. Strings have a length, and in Dart also lists, maps and sets. "
+      "'FIELD=REGEX' matches the class or value of the object in that field. 'detached' matches objects that V8 "
+      "marks as detached: DOM nodes that a page removed but still holds, and some objects of Node. suspects lists "
+      "detached DOM nodes only.",
       .options = "class subclasses where garbage top all wide bytes json csv" FILES,
       .examples = "heapdump objects --class Script --where 'url_=visitor' app.dartheap\n"
                   "heapdump objects --class _List --where 'length>1000' --csv app.dartheap\n"
