@@ -264,28 +264,32 @@ static void join_known(list_lengths *l, uint32_t first) {
     if (l->groups[at.group].whole) l->groups[at.group].total += l->row.count;
 }
 
-/* Whether all elements are a tree. Without names, or in arrays, each element beside the row makes one. Lists hang
-   evenly from a list of lists: neither half of the row has three quarters of them, and they do not branch. A short
-   row does not show this. */
-static bool is_tree(list_lengths *l, const list_shape *s, uint64_t key) {
+/* Whether all elements are a tree. Without names, and in short arrays, one element outside the row is enough. In a
+   list of lists, the inner lists are spread evenly: neither half of the row holds three quarters of them, and they do
+   not branch. A short row cannot show this. */
+static bool is_tree(list_lengths *l, const list_shape *s) {
     enum { SHORT = 10 };
     uint64_t row = l->row.count, beside = s->elements - row;
-    if (10 * row >= 9 * (uint64_t)s->elements) return false;
-    if (!key) return true;
+    if (10 * row >= 9 * (uint64_t)s->elements || !(s->sides || s->branches)) return false;
+    if (l->unnamed || (l->arrays && row < SHORT)) return true;
     if (4 * (uint64_t)s->nodes < row) return false;
     return row < SHORT || 2 * (uint64_t)s->forks + 1 >= row || 2 * (uint64_t)s->shared > row ||
            4 * (uint64_t)s->branches >= row || 4 * (uint64_t)s->late <= beside || 4 * (uint64_t)s->late >= 3 * beside;
+}
+
+static void put_row(list_lengths *l, uint32_t group) {
+    for (uint32_t i = 0; i < l->row.count; i++)
+        l->place[l->row.object[i]] = (list_place){ group, l->row.count - i };
 }
 
 /* Of an element that is part of no answer yet. */
 static void judge(list_lengths *l, uint64_t pattern_key) {
     const list_part *first = &l->p->part[0];
     hd_str forward = label_of(l->o, first->holder, first->reference).name;
-    list_group g = { .key = pattern_key, .by = hd_cstr("") };
+    list_group one, g = { .key = pattern_key, .by = hd_cstr("") };
     bool any = l->unnamed || l->arrays, two_way = false;
     uint64_t key = 1;
     list_shape s;
-    uint32_t group;
     for (uint32_t k = 0; k < l->p->count; k++) {
         key = label_key(key, label_of(l->o, l->p->part[k].holder, l->p->part[k].reference).name);
         if (are_alike(l->o, l->p->part[k].target, l->head)) break;
@@ -298,15 +302,16 @@ static void judge(list_lengths *l, uint64_t pattern_key) {
         try_places(l);
     }
     s = shape_of(l, any ? 0 : key);
-    g.tree = is_tree(l, &s, any ? 0 : key);
+    g.tree = is_tree(l, &s);
     g.total = g.tree ? s.elements : l->row.count;
     g.whole = two_way || holds(l, l->row.object[l->row.count - 1], l->head) ||
               (any && l->row.count > 1 && l->gap == 1 && holds(l, l->row.object[1], l->row.object[0]));
     if (g.tree) g.by = hd_cstr("");
-    group = new_group(l, g);
-    if (g.tree) put_in_tree(l, group);
-    for (uint32_t i = 0; i < l->row.count && !g.tree; i++)
-        l->place[l->row.object[i]] = (list_place){ group, l->row.count - i };
+    one = g;
+    one.chain = !g.tree && !s.sides && !s.branches && 10 * (uint64_t)l->row.count < 9 * (uint64_t)s.elements;
+    if (one.chain) one.key = 0;
+    if (g.tree || one.chain) put_in_group(l, new_group(l, one));
+    if (!g.tree) put_row(l, new_group(l, g));
 }
 
 /* What kind of references the pattern has. *nodes: they lead from node to node of a page. False: one is not known. */
@@ -325,6 +330,12 @@ static bool read_pattern(list_lengths *l, bool *nodes) {
     return true;
 }
 
+/* Whether the answer about an object and the next one is known. In a skip list both are in one list by any field. */
+static bool is_known(const list_lengths *l, list_place at, list_place next, uint64_t key) {
+    const list_group *g = &l->groups[at.group];
+    return at.group && !g->chain && (g->tree || g->key == key || next.group == at.group);
+}
+
 list_answer list_length(list_lengths *l, const list_pattern *p, uint32_t head, uint32_t least) {
     list_answer got = { least, hd_cstr("") };
     list_place at = l->place[head], next = l->place[p->part[p->count - 1].target];
@@ -336,10 +347,10 @@ list_answer list_length(list_lengths *l, const list_pattern *p, uint32_t head, u
     if (nodes) return (list_answer){ HD_NONE, hd_cstr("") };
     key = key_of_pattern(l);
     if (!at.group && next.group && l->groups[next.group].tree) l->place[head] = at = next;
-    if (!at.group ||
-        !(l->groups[at.group].tree || l->groups[at.group].key == key || next.group == at.group)) {
+    if (!is_known(l, at, next, key)) {
         join = follow_pattern(l, key);
         if (join != HD_NONE) join_known(l, join);
+        else if (l->groups[at.group].chain) put_row(l, new_group(l, (list_group){ .key = key, .total = l->row.count }));
         else judge(l, key);
     }
     got = answer_in(l, head);

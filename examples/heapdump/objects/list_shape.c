@@ -161,6 +161,7 @@ list_shape shape_of(list_lengths *l, uint64_t key) {
     for (uint32_t i = l->row.count; i--;) {
         uint32_t n = hang_from(l, i, key, &s, false);
         if (behind && n && 4 * (uint64_t)n >= behind) s.forks++;
+        s.sides += behind && n;
         behind += n + 1, s.elements += n;
         if (2 * i >= l->row.count) s.late += n;
     }
@@ -170,7 +171,7 @@ list_shape shape_of(list_lengths *l, uint64_t key) {
     return s;
 }
 
-void put_in_tree(list_lengths *l, uint32_t group) {
+void put_in_group(list_lengths *l, uint32_t group) {
     object_row *wait = &l->other;
     l->round++, wait->count = 0;
     row_push(wait, l->head);

@@ -18,6 +18,7 @@ typedef struct list_place {
 typedef struct list_group {
     uint64_t key;                /* of the pattern that asked */
     bool tree, whole;            /* whole: each element leads to all, as in a ring */
+    bool chain;                  /* nothing branches, but no field leads through all: lists in it have one field */
     uint32_t total;
     hd_str by;
 } list_group;
@@ -59,6 +60,7 @@ typedef struct list_shape {
     uint32_t nodes;              /* elements beside the row that go on like it, or have the fields of its elements */
     uint32_t shared;             /* of these, the ones that hang from several places of the row */
     uint32_t branches;           /* elements beside the row that hold two others */
+    uint32_t sides;              /* elements of the row, not the last, with others beside it */
     uint32_t late;               /* elements that hang from the second half of the row */
 } list_shape;
 
@@ -71,7 +73,7 @@ void find_near(list_lengths *l, uint32_t element);
 /* Looks at everything behind l->row. `key`: of the references along the row; 0: any. */
 list_shape shape_of(list_lengths *l, uint64_t key);
 /* Puts all elements behind the head into a group. */
-void put_in_tree(list_lengths *l, uint32_t group);
+void put_in_group(list_lengths *l, uint32_t group);
 uint64_t label_key(uint64_t key, hd_str label);
 
 #endif
