@@ -348,9 +348,10 @@ list_answer list_length(list_lengths *l, const list_pattern *p, uint32_t head, u
     key = key_of_pattern(l);
     if (!at.group && next.group && l->groups[next.group].tree) l->place[head] = at = next;
     if (!is_known(l, at, next, key)) {
+        list_group one_way = { .key = key };
         join = follow_pattern(l, key);
         if (join != HD_NONE) join_known(l, join);
-        else if (l->groups[at.group].chain) put_row(l, new_group(l, (list_group){ .key = key, .total = l->row.count }));
+        else if (l->groups[at.group].chain) put_row(l, new_group(l, one_way));
         else judge(l, key);
     }
     got = answer_in(l, head);

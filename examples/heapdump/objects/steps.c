@@ -182,6 +182,7 @@ typedef struct run {
     uint32_t count;              /* steps; 0: none */
     uint32_t period, elements;   /* elements: of the whole list; HD_NONE: a tree */
     bool known;                  /* elements on other paths count, too */
+    bool any_field;              /* all elements on the path belong to it, whichever field leads to them */
     hd_str by;                   /* the field that orders the elements, if it is not that of the path; or empty */
 } run;
 
@@ -199,6 +200,7 @@ static void judge_run(drafts *d, uint32_t first, run *r) {
     if (!d->lengths) d->lengths = d->o->lengths ? d->o->lengths : list_lengths_open(d->o);
     got = list_length(d->lengths, &p, d->list[first].object, 1);
     r->elements = got.elements, r->by = got.by;
+    r->any_field = r->known && (got.elements == HD_NONE || count == 1);
     free(p.part);
 }
 
@@ -230,7 +232,7 @@ static bool repeats_classes(const drafts *d, uint32_t first, uint32_t period) {
 /* The list or tree that begins here. Two elements are enough where a longer list is known. */
 static run run_from(drafts *d, uint32_t first, uint32_t *no_mixed) {
     enum { MOST_PARTS = 6 };
-    run r = { 0, d->period[first], 0, false, hd_cstr("") };
+    run r = { .period = d->period[first], .by = hd_cstr("") };
     uint32_t at, last = first, counted = 0, next;
     bool mixed = false;
     for (uint32_t p = 1; !r.period && p <= MOST_PARTS && first + p < d->count; p++)
@@ -245,8 +247,8 @@ static run run_from(drafts *d, uint32_t first, uint32_t *no_mixed) {
     }
     for (uint32_t i = first; !mixed && i < at; i++)
         if (are_alike(d->o, d->list[i].object, d->list[first].object)) last = i, counted++;
-    while (r.known && (next = next_member(d, first, last, r.period)) != 0) last = next, counted++;
-    if (mixed && (!r.known || last < first + 2 * r.period)) {
+    while (r.any_field && (next = next_member(d, first, last, r.period)) != 0) last = next, counted++;
+    if (mixed && (!r.any_field || last < first + 2 * r.period)) {
         for (*no_mixed = first + 1; *no_mixed < d->count && draft_alike(d, *no_mixed, first, true);) ++*no_mixed;
         return r;
     }
