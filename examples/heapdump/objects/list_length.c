@@ -1,6 +1,6 @@
-/* Whether objects of one class are a list or a tree. Elements are a list if one field leads through nine in ten of
-   them. Otherwise objects that hang beside the row of that field decide. Values of elements hang there, and do not go
-   on by the same field. In a tree, as many nodes hang beside a node of the row as are behind it, and they go on. */
+/* Whether objects of one class are a list or a tree. They are a list if one field leads through nine in ten of them.
+   If not, the objects outside that row decide. In a list these are values, and the field of the row does not occur in
+   them. In a tree they are nodes: they have the field, and each node of the row leads to many of them. */
 
 #include "list_shape.h"
 #include "runs.h"
@@ -67,8 +67,8 @@ static uint32_t next_by(list_lengths *l, const list_part *like, uint32_t object)
     return HD_NONE;
 }
 
-/* Puts the objects of the head's class into the row, up to one whose list by this pattern is known. Returns that
-   one. */
+/* Puts objects of the head's class into the row. Stops at an object whose list by this pattern is known, and returns
+   that object; HD_NONE: the row is complete. */
 static uint32_t follow_pattern(list_lengths *l, uint64_t key) {
     l->row.count = 0, l->round++;
     for (uint32_t at = l->head; at != HD_NONE;) {
@@ -82,7 +82,7 @@ static uint32_t follow_pattern(list_lengths *l, uint64_t key) {
     return HD_NONE;
 }
 
-/* The reference by a name to an object of the class, or to a certain object; HD_NONE: there is none. */
+/* The reference by a name to an object of the class, or to a certain object; HD_NONE: no such reference. */
 static uint32_t reference_by(list_lengths *l, uint32_t object, hd_str name, uint32_t to) {
     hd_object x = hd_graph_object(l->o->graph, object);
     for (uint32_t r = 0; r < x.reference_count; r++)
@@ -123,8 +123,8 @@ static bool follow_back(list_lengths *l, hd_str forward) {
 
 enum { BY_KEY, FIRST, LAST, MOST_KEYS = 8 };
 
-/* The next element by a key, or the first or last one that an element holds, without the one before it and those that
-   most elements hold. HD_NONE: none. */
+/* The next element: by a key, or the first or last reference of an element. By place, references back to the element
+   before and to elements that most others hold do not count. HD_NONE: no next element. */
 static uint32_t next_in_row(list_lengths *l, int how, uint64_t key, uint32_t before, uint32_t most_holders) {
     uint32_t found = HD_NONE, known_to_all = HD_NONE;
     for (uint32_t i = 0; i < l->near_count; i++) {
@@ -282,7 +282,7 @@ static void put_row(list_lengths *l, uint32_t group) {
         l->place[l->row.object[i]] = (list_place){ group, l->row.count - i };
 }
 
-/* Of an element that is part of no answer yet. */
+/* Judges the head, which belongs to no known list or tree. */
 static void judge(list_lengths *l, uint64_t pattern_key) {
     const list_part *first = &l->p->part[0];
     hd_str forward = label_of(l->o, first->holder, first->reference).name;
@@ -314,7 +314,8 @@ static void judge(list_lengths *l, uint64_t pattern_key) {
     if (!g.tree) put_row(l, new_group(l, g));
 }
 
-/* What kind of references the pattern has. *nodes: they lead from node to node of a page. False: one is not known. */
+/* Reads the kinds of references in the pattern. *nodes: they lead between nodes of a page. False: a reference of the
+   pattern is not known. */
 static bool read_pattern(list_lengths *l, bool *nodes) {
     uint32_t since = 0;
     l->unnamed = l->arrays = false, l->gap = 1;

@@ -29,8 +29,8 @@ bool are_alike(const objects *o, uint32_t a, uint32_t b);
 typedef struct list_lengths list_lengths;
 list_lengths *list_lengths_open(const objects *o);
 void list_lengths_free(list_lengths *l);
-/* A list has the objects of the head's class from the head on, `least` at least. O(references of the objects judged);
-   objects whose list or tree is known are not judged again. */
+/* The objects of the head's class from the head on, at least `least`. O(references of the objects judged). Objects of
+   a known list or tree are not judged again. */
 list_answer list_length(list_lengths *l, const list_pattern *p, uint32_t head, uint32_t least);
 /* Whether the latest answer about each of two objects was one answer about one list or tree. */
 bool are_in_one_list(const list_lengths *l, uint32_t a, uint32_t b);

@@ -1,4 +1,4 @@
-/* The shape of a structure of one class: its elements, boxes between them, and elements that hang beside a row. */
+/* The shape of a structure of one class: a row of elements, boxes between elements, and elements outside the row. */
 
 #include "list_shape.h"
 #include "runs.h"
@@ -97,7 +97,7 @@ static void note_fields(list_lengths *l) {
     }
 }
 
-/* Whether an object beside the row has fields of its elements, and no others. */
+/* Whether an object outside the row has fields of the row's elements, and no other fields. */
 static bool is_like_row(const list_lengths *l, uint32_t object) {
     hd_object x = hd_graph_object(l->o->graph, object);
     bool any = false;
@@ -111,8 +111,8 @@ static bool is_like_row(const list_lengths *l, uint32_t object) {
     return any;
 }
 
-/* Follows all references from a place in the row to elements beside it. Returns how many elements hang there.
-   Elements of a known list do not count; a known tree counts with all its elements. */
+/* Follows all references from one place in the row to elements outside it, and returns their number. Elements of
+   a known list do not count. A known tree counts with all its elements. `again`: a second pass, from the start. */
 static uint32_t hang_from(list_lengths *l, uint32_t place, uint64_t key, list_shape *s, bool again) {
     object_row *wait = &l->other;
     uint32_t n = 0;

@@ -1,4 +1,4 @@
-/* Private to list_length.c and list_shape.c: elements, the references between them, and the objects beside a row. */
+/* Private to list_length.c and list_shape.c: elements, references between them, and elements outside a row. */
 #ifndef HEAPDUMP_LIST_SHAPE_H
 #define HEAPDUMP_LIST_SHAPE_H
 
@@ -23,7 +23,7 @@ typedef struct list_group {
     hd_str by;
 } list_group;
 
-/* What this round knows of an object; it knows nothing of earlier rounds. */
+/* State of an object in the current round; marks of earlier rounds are void. */
 typedef struct list_mark {
     uint32_t round, next;        /* next: its first reference that was not followed yet */
     uint8_t seen;
@@ -49,19 +49,19 @@ struct list_lengths {
     struct box { uint32_t object, depth; uint64_t key; } *stack;
     uint32_t depth, stack_room;
     hd_str fields[32];           /* fields of the first elements of the row */
-    uint32_t field_count, map;   /* map: what V8 has for their fields; HD_NONE: nothing */
-    object_row row, other;       /* the best row of elements so far, and one that is tried */
+    uint32_t field_count, map;   /* map: V8's description of their fields; HD_NONE: none */
+    object_row row, other;       /* the longest row of elements so far, and a candidate */
 };
 
 /* The shape of all elements that a row leads to. */
 typedef struct list_shape {
     uint32_t elements;           /* all of them */
-    uint32_t forks;              /* elements of the row with a quarter as many beside it as behind them, or more */
-    uint32_t nodes;              /* elements beside the row that go on like it, or have the fields of its elements */
-    uint32_t shared;             /* of these, the ones that hang from several places of the row */
-    uint32_t branches;           /* elements beside the row that hold two others */
-    uint32_t sides;              /* elements of the row, not the last, with others beside it */
-    uint32_t late;               /* elements that hang from the second half of the row */
+    uint32_t forks;              /* row elements that lead to a quarter as many outside as behind them, or more */
+    uint32_t nodes;              /* elements outside the row with its field, or with the fields of its elements */
+    uint32_t shared;             /* nodes that several places of the row lead to */
+    uint32_t branches;           /* elements outside the row that hold two others */
+    uint32_t sides;              /* row elements, but the last one, that lead to elements outside the row */
+    uint32_t late;               /* elements outside that the second half of the row leads to */
 } list_shape;
 
 static inline bool is_strong(hd_object x, uint32_t r) { return !x.kinds || x.kinds[r] == HD_REFERENCE_STRONG; }

@@ -183,10 +183,10 @@ typedef struct run {
     uint32_t period, elements;   /* elements: of the whole list; HD_NONE: a tree */
     bool known;                  /* elements on other paths count, too */
     bool any_field;              /* all elements on the path belong to it, whichever field leads to them */
-    hd_str by;                   /* the field that orders the elements, if it is not that of the path; or empty */
+    hd_str by;                   /* the field that orders the elements, if the path has another field; or empty */
 } run;
 
-/* What the run from here on is. Behind the key of an ephemeron it is as long as it is known to be. */
+/* Judges the run that begins here: a list or a tree. A run through the key of an ephemeron keeps its known length. */
 static void judge_run(drafts *d, uint32_t first, run *r) {
     uint32_t from = d->list[first].link, count = d->list[first + r->period].link - from;
     list_pattern p = { needed(malloc(count * sizeof *p.part)), count };

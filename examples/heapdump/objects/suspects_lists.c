@@ -32,7 +32,8 @@ static bool chain_grow(const shot *s, chain *c) {
     return best != HD_NONE;
 }
 
-/* Whether the other children of an object that have the class of one retain over half of what it does: a tree. */
+/* Whether an object is a node of a tree: its other children of the class of `child` retain over half of the bytes of
+   `child`. */
 static bool has_twins(const shot *s, uint32_t object, uint32_t child) {
     const hd_dominators *d = s->o.dominators;
     uint32_t end = d->position[object] + d->below[object];
@@ -69,7 +70,7 @@ bool chain_from(const shot *s, uint32_t object, chain *c) {
     return true;
 }
 
-/* Objects of which each one is the heaviest child of the one before. */
+/* A path in the dominator tree: each object is the heaviest child of the object before. */
 typedef struct heavy_path {
     const shot *s;
     chain of;
@@ -84,7 +85,7 @@ static bool part_alike(const void *user, uint32_t at, uint32_t before, bool firs
            (first || hd_str_equal(x->field, y->field));
 }
 
-/* A list with a longer period is none: checks of its parts take time. */
+/* Longer periods are ignored, because checks of their parts take time. */
 enum { MOST_PERIOD = 100 };
 
 static void find_periods(const shot *s, uint32_t object, uint32_t *period) {
@@ -230,8 +231,8 @@ uint32_t list_whole(const shot *s, uint32_t object) {
     return s->whole[head];
 }
 
-/* Asks about the first object of the chain's class that leads to the chain by any fields. If that is the root of a
-   tree, the chain is part of the tree. Plain objects are often in each other. */
+/* Judges the first object of the chain's class that leads to the chain, by any fields. If it is the root of a tree,
+   the chain is part of the tree. Plain objects are left out: they often hold each other. */
 static void judge_above(const shot *s, const chain *c) {
     uint32_t above = c->part[0].object, top = above, second = above;
     list_pattern p;

@@ -64,7 +64,7 @@ steps steps_to(const shot *s, const pile *p, size_t most) {
 }
 
 /* No steps if an object is its own point, or if the point is a table of the engine. The browser's tables are shown:
-   they tell listeners from children. */
+   they distinguish listeners from children. */
 steps steps_within(const shot *s, const pile *p, size_t most) {
     const hd_dominators *d = s->o.dominators;
     links l = { NULL, 0 };

@@ -35,9 +35,9 @@ static void wait_for(ways *w, uint32_t count, uint32_t key, uint32_t value) {
     w->first_waiting[key] = w->waiting_count++;
 }
 
-/* Takes what an object holds. The first value of an ephemeron belongs to its first key, and so on; the value is held
-   by the key, once both are walked through. With distances, only references to
-   objects one step further are followed. */
+/* Takes the objects that an object holds. The first value of an ephemeron belongs to its first key, and so on. The
+   key holds the value, once both are walked through. With distances, only references to objects one step further are
+   followed. */
 static void walk_through(ways *w, const hd_graph *graph, uint32_t object, const uint32_t *distance) {
     hd_object o = hd_graph_object(graph, object);
     uint32_t key = 0;            /* of its references, the next that may be one */

@@ -32,14 +32,14 @@ typedef struct screen_tree {
     uint32_t *node, *length;     /* by object: its node; its place in a list */
     uint32_t *key;               /* by object: a hash of its class and its best known name */
     uint32_t *period;            /* by object: the period of the list that it continues; else 0 */
-    run_trail path;               /* of shown objects, to the one that is looked at */
+    run_trail path;               /* of shown objects, to the current object */
     hd_profile *names;           /* numbers nodes */
     draft_node *nodes;
     uint32_t count;
     list_lengths *lengths;
 } screen_tree;
 
-/* By what an object is held where nothing is folded: "[]" for elements. */
+/* The label of the reference to an object where nothing is folded: "[]" for elements. */
 static step_label whole_label(const screen_tree *t, uint32_t object) {
     uint32_t holder = t->w->held_by[object], by = t->w->by[object];
     step_label label = { PROPERTY, hd_cstr("") };
@@ -94,7 +94,7 @@ static void find_list(screen_tree *t, uint32_t object, uint32_t before) {
     if (first != HD_NONE && is_alike(t, before, first)) t->flags[before] |= JOINS;
 }
 
-/* V8 alone has a root of its own before all others. */
+/* Only V8 has a root of its own before all others. */
 static bool can_fold(const screen_tree *t, uint32_t object) {
     return t->w->held_by[object] != HD_NONE || hd_dump_v8(t->o->dump);
 }
@@ -268,8 +268,8 @@ static bool is_next(const screen_tree *t, const draft_node *d, uint32_t object, 
 /* Whether most of the lists that share this node are trees. */
 static bool is_tree(const draft_node *d) { return 2 * (uint64_t)d->trees > d->heads; }
 
-/* Asks how long a list is, or whether it is a tree, by the steps from its head to its second element. */
-static list_answer ask_length(const screen_tree *t, uint32_t object, uint32_t head) {
+/* The length of a list, or that it is a tree, from the path between its head and its second element. */
+static list_answer judge_list(const screen_tree *t, uint32_t object, uint32_t head) {
     list_pattern p = pattern_between(t->w, head, object);
     list_answer got = list_length(t->lengths, &p, head, 1);
     free(p.part);
@@ -281,7 +281,7 @@ static void find_length(const screen_tree *t, draft_node *d, uint32_t object, ui
     list_answer got;
     if (t->flags[head] & HEAD_KNOWN) return;
     t->flags[head] |= HEAD_KNOWN;
-    got = ask_length(t, object, head);
+    got = judge_list(t, object, head);
     d->heads++, d->trees += got.elements == HD_NONE;
     if (got.elements != HD_NONE && d->elements < got.elements) d->elements = got.elements;
     if (got.by.len) d->by = got.by;
@@ -320,13 +320,13 @@ static void join_member(screen_tree *t, uint32_t object) {
     t->length[object] = 1;
 }
 
-/* Nodes by other fields may come before those that show a list: all lists are asked about before. */
-static void ask_all(const screen_tree *t) {
+/* A member by another field may come before the second element of its list, so all lists are judged first. */
+static void judge_all(const screen_tree *t) {
     for (uint32_t i = 0; i < t->w->count; i++) {
         uint32_t object = t->w->order[i], before = object, period = t->flags[object] & JOINS ? 1 : t->period[object];
         if (!t->marks[object] || (t->flags[object] & FOLDED) || !period) continue;
         for (uint32_t n = 0; n < period; n++) before = before_it(t, before);
-        if (!(t->flags[before] & JOINS) && !t->period[before]) ask_length(t, object, before);
+        if (!(t->flags[before] & JOINS) && !t->period[before]) judge_list(t, object, before);
     }
 }
 
@@ -482,7 +482,7 @@ hd_status ways_fill(const objects *o, const uint8_t *asked, const uint8_t *marks
     memset(t.shown, 0xff, n * sizeof *t.shown);
     mark_steps(&t);
     ways_walk(w, (uint32_t)(n - 1), find_period, leave_path, &t);
-    ask_all(&t);
+    judge_all(&t);
     make_nodes(&t);
     if (t.most && hd_dump_v8(o->dump)) fold_keys(&t);
     status = add_all(&t, profile, worth, err);

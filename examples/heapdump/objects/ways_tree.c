@@ -1,18 +1,18 @@
-/* path --class: why all objects of a class are alive, their shortest ways from the roots as one tree. */
+/* path --class: why all objects of a class are alive. Merges their shortest paths from the roots into one tree. */
 
 #include "ways_tree.h"
 
-/* The instances, as a heap along the ways to them: bytes are their own sizes, blocks how many there are. */
+/* The instances, as a heap along the paths to them: bytes are their shallow sizes, blocks their number. */
 typedef struct merged {
     hd_heap heap;
     hd_profile *profile;
-    uint32_t live, largest;      /* largest: the one that retains the most */
+    uint32_t live, largest;      /* largest: the instance that retains most */
     uint64_t unheld;
     hd_total retained;
     name_worth worth;
 } merged;
 
-/* Marks what is on the ways to live instances, these included; counts them. */
+/* Marks all objects on the paths to live instances, and the instances. Counts the instances. */
 static uint8_t *mark_ways(const objects *o, const uint8_t *asked, const ways *w, merged *m) {
     uint32_t all = hd_graph_object_count(o->graph);
     uint8_t *marks = needed(calloc((size_t)all + 1, 1));
@@ -45,7 +45,7 @@ static void merged_free(merged *m) {
     name_worth_free(&m->worth);
 }
 
-/* To be freed. On a screen of so many columns with the names that a programmer knows; 0: with every object. */
+/* Freed by the caller. On a screen of `columns`, only names that a programmer knows; 0: every object. */
 static int merge_ways(const arguments *a, const objects *o, int columns, merged *m) {
     hd_profile_desc desc = { .axis_count = 1 };
     uint8_t *asked = classes_asked(a, o), *marks;
@@ -55,7 +55,7 @@ static int merge_ways(const arguments *a, const objects *o, int columns, merged 
     memset(m, 0, sizeof *m);
     m->largest = HD_NONE;
     if (!asked) return BAD_INPUT;
-    asked[0] = 0;                /* what no record describes */
+    asked[0] = 0;                /* class 0: objects that no record describes */
     desc.axis_name[0] = "path";
     m->profile = hd_profile_create(&desc, &err);
     if (!m->profile) needed(NULL);
