@@ -15396,44 +15396,46 @@ HEAPDUMP_API hd_status hd_dump_write(const hd_dump *d, const hd_options *options
 
 #ifndef HEAPDUMP_NO_RECORDER
 /* ================================================================================= >>region
-   What is shown lies in columns: segments of doubling size that never move, found by offsets in a record, one of
-   which each recorder has. A process only writes here, but for sums it adds to: addresses and lengths by which it
-   decides anything are in memory of its own, so that another process of the region can falsify figures and nothing
-   else. Without a region the same is kept in pages of the OS, and offsets are addresses.
+   A region is memory that a recorder shares with observers in other processes. Each recorder has one record there.
+   Offsets in the record lead to columns of rows. A column consists of segments of doubling size that never move.
 
-   Nothing is given back to a region: recorders live as long as their processes, mostly. Who looks on copies a word
-   once, and looks at where it leads before it goes there. */
+   A process writes rows here and adds to counters. The addresses and lengths that its own work depends on are in its
+   private memory. So another process of the region can falsify figures and nothing else. Without a region the record
+   is kept in pages of the OS, and offsets are addresses.
+
+   Memory of a region is never freed, since most recorders live as long as their processes. An observer copies each
+   word once, and checks an offset before it follows it. */
 
 #define HD__SEGMENT_BITS 10u
 #define HD__SEGMENT_COUNT 22u
 #define HD__REGION_LEAST 65536u
 
-/* Rows that are shown: `count` of them are whole. Segment i has 1024 << i. */
+/* A column of rows. `count` rows are complete. Segment i has 1024 << i rows. */
 typedef struct hd__column {
     uint64_t count;
-    uint64_t segment[HD__SEGMENT_COUNT]; /* offsets; 0: not there */
+    uint64_t segment[HD__SEGMENT_COUNT]; /* offsets; 0: not allocated yet */
 } hd__column;
 
 typedef struct hd__region {
     char magic[8];
     uint64_t size;
-    uint64_t used;               /* bytes; all below were taken by somebody */
-    uint64_t ended;              /* nobody will look at it any more */
+    uint64_t used;               /* bytes; all memory below is taken by some process */
+    uint64_t ended;              /* 1: observers will not look at the region any more */
     hd__column records;          /* offsets of hd__shown_record, in order of arrival */
 } hd__region;
 
-/* Where somebody's chunks come from, and what is left of the last one for names. */
+/* A source of chunks: a region or pages of the OS. It also has the rest of the last chunk for names. */
 typedef struct hd__land {
     uint8_t *base;               /* NULL: pages of the OS */
     uint64_t size;
     uint64_t memory;             /* bytes taken */
-    uint64_t end;                /* of the chunks taken */
+    uint64_t end;                /* end of the highest chunk taken */
     uint64_t names_at, names_left;
     uint64_t (*more)(void *user, uint64_t bytes); /* may be NULL */
     void *user;
 } hd__land;
 
-/* Who fills a column: where its segments are. */
+/* The writer's private side of a column: the addresses of its segments, and the number of complete rows. */
 typedef struct hd__filler {
     uint32_t count;
     void *segment[HD__SEGMENT_COUNT];
@@ -15441,106 +15443,107 @@ typedef struct hd__filler {
 
 typedef struct hd__shown_node {
     uint32_t parent;
-    uint32_t kind;               /* in the upper 24 bits: how many modules had been closed before */
+    uint32_t kind;               /* the upper 24 bits: number of modules that had been unloaded before */
     uint64_t value;              /* a program counter, or the offset of a name */
 } hd__shown_node;
 
 typedef struct hd__shown_module {
     uint64_t start, end, bias;
     uint64_t path;               /* offset of a name */
-    uint32_t born, died;         /* how many modules had been closed; died: HD_NONE while it is loaded */
+    uint32_t born, died;         /* number of modules unloaded before; died: HD_NONE while the module is loaded */
     uint32_t build_id_size, transparent;
     uint8_t build_id[32];
 } hd__shown_module;
 
-/* What one context allocated. A sample's blocks are in 65,536ths. */
+/* Sums for one context. In a sampled recording, blocks are counted in 65,536ths. */
 typedef struct hd__shown_site {
     uint64_t total[2];           /* bytes, blocks */
-    uint64_t peak_number;        /* beside what is written, so that both are on one cache line, mostly */
+    uint64_t peak_number;        /* next to `total`, so that both are usually on one cache line */
     uint64_t freed[2], temporary[2];
-    uint64_t peak[2];            /* live at the peak with that number; of another: did not change since */
+    uint64_t peak[2];            /* live at the peak peak_number. At a later peak: total less freed, since the site
+                                    did not change */
     uint32_t context;
-    uint32_t resizes;            /* reallocations within the site: the number in progress, and above
-                                    HD__SHOWN_RESIZE_BITS the number so far */
-    uint32_t moves;              /* the same, of reallocations from or to another site */
+    uint32_t resizes;            /* reallocations within the site. The low HD__SHOWN_RESIZE_BITS bits count those in
+                                    progress, the bits above those that ended */
+    uint32_t moves;              /* the same for reallocations from or to another site */
     uint32_t unused;
 } hd__shown_site;
 
-/* Variances of a sample, in the squares of a unit that hd__sample_unit tells. */
+/* Variances of a sampled site. The unit is the square of hd__sample_unit bytes. */
 typedef struct hd__shown_site_error {
     uint64_t total, freed, temporary, peak;
 } hd__shown_site_error;
 
-/* A block that lives, where these are shown. */
+/* A live block, in recordings that show their blocks. */
 typedef struct hd__shown_block {
-    uint64_t size;               /* of a free one: the row of the next free one, from 1 */
+    uint64_t size;               /* of a free row: the next free row, from 1 */
     uint64_t address;
     uint32_t site, time;         /* site 0: free */
 } hd__shown_block;
 
-/* Pages at which blocks begin, of 32: those of a leaf of the register. */
+/* One leaf of the register: on which of its 32 pages blocks begin. */
 typedef struct hd__shown_pages {
-    uint64_t number;             /* of the leaf; of a free row: the next free one, from 1 */
+    uint64_t number;             /* of the leaf; of a free row: the next free row, from 1 */
     uint64_t pages;              /* a bit for each; 0: the row is free */
 } hd__shown_pages;
 
-/* Where registers take rows of these, a cache line of them at a time, which is theirs from then on. */
+/* The source of hd__shown_pages rows. A register takes a cache line of them at a time, and keeps these rows. */
 typedef struct hd__shown_page_rows {
-    hd__mutex lock;              /* of taking; taken inside a shard's */
+    hd__mutex lock;              /* held while rows are taken; locked inside a shard's lock */
     hd__land *land;
-    hd__column *column;          /* NULL: nobody looks on */
+    hd__column *column;          /* NULL: nothing is shown */
     hd__filler rows;
-    uint32_t turn;               /* a fork's child begins the next: rows of the one before are the parent's */
+    uint32_t turn;               /* a fork's child increments it: rows of earlier turns are the parent's */
 } hd__shown_page_rows;
 
-/* What an allocator says of itself: offsets of names. */
+/* A statistic that an allocator reported: offsets of its texts, and its value. */
 typedef struct hd__shown_stat {
     uint64_t allocator, name, units, value; /* units 0: none */
 } hd__shown_stat;
 
-/* A shard's counters, of samples as they are, which its lock guards. */
+/* The counters of a shard, guarded by its lock. Sampled blocks count here without weights, except in live_told. */
 typedef struct hd__shown_shard {
     uint64_t under_way;          /* 1: an operation is in progress; 2: one of another shard, which counts it */
     uint64_t live_blocks, total_bytes, total_blocks;
-    uint64_t live_told;          /* what its operations added to the record's live bytes, and took away, modulo
-                                    2^64 */
-    uint64_t live_pending;       /* live bytes that are not in the record's yet; may be less than 0 */
-    uint64_t peak_number, peak_live; /* the last peak before these changed, and what both came to then */
+    uint64_t live_told;          /* net change of the record's live bytes by this shard's operations, modulo 2^64 */
+    uint64_t live_pending;       /* live bytes not yet added to the record's; may be negative */
+    uint64_t peak_number, peak_live; /* the last peak before these two changed, and their sum then */
     uint64_t replaced, unknown_frees, lost;
-    char apart[64];              /* the next one's on another cache line, wherever they begin */
+    char apart[64];              /* separates the next shard's counters by a cache line, wherever they begin */
 } hd__shown_shard;
 
-/* What a shard's operations add to one site, until another takes its place here: sites are shared, and threads that
-   add to them would wait for each other. */
+/* Pending sums: changes by one shard's operations to one site that the site itself does not have yet. They are added
+   to the site when another site takes this place. Without them, threads would wait for the cache lines of shared
+   sites. */
 typedef struct hd__shown_pending {
-    uint32_t changes;            /* odd while it is being changed */
-    uint32_t site;               /* its number in the record, from 1; 0: none */
+    uint32_t changes;            /* odd during a change */
+    uint32_t site;               /* the site's number in the record, from 1; 0: none */
     uint64_t total[2], freed[2], temporary[2];
-    uint64_t peak_number;        /* of the last peak before it was changed last */
+    uint64_t peak_number;        /* of the last peak before the last change */
 } hd__shown_pending;
 
-/* What of it was live at that peak: bytes, blocks. */
+/* Pending live bytes and blocks at that peak. */
 typedef struct hd__shown_pending_kept {
     uint64_t live[2];
 } hd__shown_pending_kept;
 
 #define HD__SHOWN_SHARDS 256u
 #define HD__SHOWN_PENDING 64u    /* per shard */
-#define HD__SHOWN_PENDING_MISSES 16u /* of so many one takes another's place */
-#define HD__SHOWN_PENDING_BYTES 4096u /* of live bytes that a shard keeps to itself, at most */
+#define HD__SHOWN_PENDING_MISSES 16u /* in this number of misses a site takes another's place once */
+#define HD__SHOWN_PENDING_BYTES 4096u /* maximum of live bytes that a shard holds back */
 #define HD__SHOWN_PEAK_BITS 40u
 #define HD__SHOWN_RESIZE_BITS 16u
 #define HD__SHOWN_NO_MODULE 0xffffffu
 enum { HD__SHOWN_AGES = 1, HD__SHOWN_THREADS = 2 };
 
-/* What one recorder shows. */
+/* The record of one recorder: everything that observers read. */
 typedef struct hd__shown_record {
     uint64_t pid, start_us;
     uint64_t sample_bytes;
     uint32_t number, parent;     /* parent: the record of the process that was forked; HD_NONE */
     uint32_t first_node;         /* nodes below are the parent's */
-    uint32_t modules_before;     /* modules of the parent's that were there */
-    uint32_t closed_before;      /* and how many had been closed */
+    uint32_t modules_before;     /* number of the parent's modules at the fork */
+    uint32_t closed_before;      /* number of its modules unloaded before */
     uint32_t shards, ended;
     char name[64];
     uint32_t axes;               /* HD__SHOWN_AGES, HD__SHOWN_THREADS */
@@ -15548,23 +15551,23 @@ typedef struct hd__shown_record {
     hd__column lifetimes;        /* of freed blocks, by site */
     hd__column pages;            /* hd__shown_pages */
     hd__column stats;            /* hd__shown_stat */
-    uint64_t blocks;             /* offset of a column of hd__shown_block for each shard; 0: they are not shown */
-    char apart[64];              /* what all threads write, on cache lines of its own */
+    uint64_t blocks;             /* offset of a column of hd__shown_block for each shard; 0: blocks are not shown */
+    char apart[64];              /* the next counters are written by all threads: own cache lines */
     uint64_t live_bytes, live_wraps, ignored, inherited[2]; /* live_wraps: times 2^64 bytes */
-    uint64_t peak_turn;          /* number of the last peak in HD__SHOWN_PEAK_BITS; above: how often live bytes
-                                    fell */
+    uint64_t peak_turn;          /* the low HD__SHOWN_PEAK_BITS bits: number of the last peak; above: how often live
+                                    bytes fell */
     uint64_t notes[8];
     char apart_too[64];
-    uint64_t peak_bytes, peak_number; /* live_bytes at the last peak, and its number for who does not need it at
-                                         once */
+    uint64_t peak_bytes, peak_number; /* live_bytes at the last peak; a copy of its number, for operations that may
+                                         see it late */
     char apart_again[64];
-    hd__shown_shard shard[1];    /* `shards` of them, and behind these HD__SHOWN_PENDING hd__shown_pending for each,
-                                    and as many hd__shown_pending_kept */
+    hd__shown_shard shard[1];    /* `shards` of them. Behind them: HD__SHOWN_PENDING hd__shown_pending for each shard,
+                                    then one hd__shown_pending_kept for each of these */
 } hd__shown_record;
 
 static const char hd__region_magic[8] = { 'h', 'd', 'r', 'e', 'g', 'i', 'o', '6' };
 
-/* Figures of 8 bytes, whatever the machine, that threads add to. Alone, a thread need not hold others off. */
+/* Shared counters of 8 bytes on every machine. A thread that is the only one adds without an atomic addition. */
 #if defined(HD__FIGURE_ALONE)
 #elif defined(HEAPDUMP_NO_THREADS)
 #define HD__FIGURE_ALONE() true
@@ -15621,10 +15624,10 @@ static unsigned hd__segment_log2(uint32_t x) {
 #endif
 }
 
-/* Counts, where nobody else does at the time. */
+/* Adds to a counter that no other thread changes at the same time. */
 HD__INLINE void hd__figure_count(uint64_t *p, uint64_t by) { hd__figure_set(p, hd__figure(p) + by); }
 
-/* The segment of a row, and which of its rows it is. */
+/* The segment of a row, and the row's position in it. */
 HD__INLINE uint32_t hd__segment_of(uint32_t row, uint32_t *within) {
     uint64_t shifted = (uint64_t)row + (1u << HD__SEGMENT_BITS);
     unsigned segment = (shifted >> 32 ? 32 : hd__segment_log2((uint32_t)shifted)) - HD__SEGMENT_BITS;
@@ -15632,7 +15635,7 @@ HD__INLINE uint32_t hd__segment_of(uint32_t row, uint32_t *within) {
     return segment;
 }
 
-/* Whether so many bytes are there behind the used ones, mapped by now. */
+/* Whether `size` bytes follow the used ones. Has more of the region mapped if needed. */
 static bool hd__land_holds(hd__land *land, uint64_t used, uint64_t size) {
     if (used > HD_UNKNOWN - size) return false;
     if (used + size > land->size && land->more) {
@@ -15642,13 +15645,13 @@ static bool hd__land_holds(hd__land *land, uint64_t used, uint64_t size) {
     return used + size <= land->size;
 }
 
-/* What a land has taken lies below its end, whatever the region says is used. */
+/* Raises `end` above a taken chunk: later chunks begin there, even if another process lowers region->used. */
 static void hd__land_taken(hd__land *land, uint64_t end) {
     uint64_t known = hd__figure(&land->end);
     while (known < end && !hd__figure_swap(&land->end, &known, end)) {}
 }
 
-/* A chunk of zeros; *offset tells it to others. NULL when there is no more. */
+/* Takes a chunk of zeros, and gets its offset for observers. NULL: out of memory. */
 static void *hd__land_chunk(hd__land *land, uint64_t bytes, uint64_t *offset) {
     hd__region *region = (hd__region *)(void *)land->base;
     uint64_t used, at, size = hd__pages_round((size_t)bytes);
@@ -15667,7 +15670,7 @@ static void *hd__land_chunk(hd__land *land, uint64_t bytes, uint64_t *offset) {
         *offset = at;
         hd__land_taken(land, at + size);
     }
-    if (p) hd__figure_add(&land->memory, size); /* by threads that hold different locks */
+    if (p) hd__figure_add(&land->memory, size); /* atomic: callers hold different locks */
     return p;
 }
 
@@ -15676,7 +15679,7 @@ static void *hd__filler_row(const hd__filler *s, uint32_t row, size_t each) {
     return (uint8_t *)s->segment[segment] + within * each;
 }
 
-/* The row that comes next, which hd__filler_done shows. NULL: no memory. One at a time. */
+/* The next row. Observers see it after hd__filler_done. NULL: out of memory. Callers take turns. */
 static void *hd__filler_next(hd__filler *s, hd__land *land, hd__column *column, size_t each) {
     uint32_t within, segment = hd__segment_of(s->count, &within);
     uint64_t offset;
@@ -15693,14 +15696,14 @@ static void hd__filler_done(hd__filler *s, hd__column *column) {
     hd__figure_set(&column->count, ++s->count);
 }
 
-/* Gives back what is in pages of the OS. */
+/* Frees segments in pages of the OS. */
 static void hd__filler_free(hd__filler *s, const hd__land *land, size_t each) {
     for (unsigned i = 0; i < HD__SEGMENT_COUNT && !land->base; i++)
         hd__pages_give(s->segment[i], each << (i + HD__SEGMENT_BITS));
     memset(s, 0, sizeof *s);
 }
 
-/* The offset of a text, which is copied behind its length; 0: there is no memory. */
+/* Copies a text behind its length. Returns its offset; 0: out of memory. */
 static uint64_t hd__land_text(hd__land *land, hd_str text) {
     uint64_t need, offset;
     uint32_t length = (uint32_t)(text.len < 65535 ? text.len : 65535);
@@ -15749,8 +15752,8 @@ HEAPDUMP_API bool hd_region_ended(const void *region) {
     return region && hd__figure(&((const hd__region *)region)->ended) != 0;
 }
 
-/* Shows a record to who looks on: false when there is no memory. Several processes may at a time: each takes a
-   number, then a place, which another may have made. */
+/* Lists a record in the region. False: out of memory. Several processes may call this at the same time. Each takes a
+   number first; another process may have made the segment for it. */
 static bool hd__region_add(hd__land *land, uint64_t offset, uint32_t *number) {
     hd__region *region = (hd__region *)(void *)land->base;
     uint64_t row = hd__figure(&region->records.count), at, other = 0;
@@ -15775,22 +15778,23 @@ static bool hd__region_add(hd__land *land, uint64_t offset, uint32_t *number) {
 }
 
 /* ================================================================================ >>tracker
-   Contexts: nodes never move (segments of doubling size) and never change, so that readers need no
-   lock; a hash table of node numbers finds children. Adding takes the lock, writes the node, then
-   publishes its number in the table. A table that is full is replaced; the old ones, half as large
-   together, stay until the end because a reader may still be in them: what it misses there it finds
-   under the lock. Cost: 16 bytes and two to four table slots of 4 per context.
+   A context is a call stack: a node with a frame and a parent. Nodes never move (segments of doubling size) and never
+   change, so readers need no lock. A hash table of node numbers finds children. To add a node, a thread takes the
+   lock, writes the node, then publishes its number in the table. A full table is replaced by one of twice its size.
+   Readers may still be in the old tables, so these stay until the end; together they are as large as the new one. A
+   reader that misses a node in an old table finds it under the lock. Cost per context: 16 bytes, and two to four
+   table slots of 4 bytes.
 
-   The pseudo-stack of a thread holds contexts, one per open scope, so that its top is the backtrace.
-   It is plain thread-local memory: nothing to allocate, nothing to free when a thread ends. A scope's
-   place in the program remembers the context that it led to last, mostly the next one too.
+   The pseudo-stack of a thread has one context per open scope, so its top is the whole call stack. It is plain
+   thread-local memory: nothing to allocate, nothing to free when a thread ends. Each scope in the program remembers
+   the context that it led to last, because the next one is usually the same.
 
-   A native stack is captured in a cache, which would be too large for the stack of whoever allocates. A
-   thread's own remembers the last one, so that only frames that are new are looked up. A signal handler that
-   interrupts a capture takes one of a few that all threads share; the child of a fork goes without those that
-   other threads had just then. */
+   A native stack is captured in a cache, because it would not fit on the stack of the allocating thread. A thread's
+   own cache remembers its last stack, so only new frames are looked up. A signal handler that interrupts a capture
+   takes one of a few caches that all threads share. The child of a fork lacks the shared caches that other threads
+   had in use. */
 
-#define HD__THREAD_CACHES 16u    /* that threads share */
+#define HD__THREAD_CACHES 16u    /* shared by all threads */
 #define HD__THREAD_LED_BITS 7u
 
 typedef struct hd__contexts_row {
@@ -15804,7 +15808,7 @@ typedef struct hd__contexts_table {
     uint32_t slots[1];           /* node numbers plus one; `capacity` of them */
 } hd__contexts_table;
 
-/* Names in a region, found by where the program has them. */
+/* Offsets of names in a region, found by the name's address in the program. */
 typedef struct hd__contexts_shown_name {
     const void *name;
     uint64_t offset;
@@ -15816,30 +15820,30 @@ struct hd_contexts {
     uintptr_t memory;
     hd__contexts_row *segments[HD__SEGMENT_COUNT];
     hd__mutex lock;
-    hd__column *column;          /* where nodes are shown; NULL: nowhere */
+    hd__column *column;          /* where nodes are shown; NULL: not shown */
     hd__filler filler;
     hd__land land;
-    uint32_t closed;             /* modules, so far */
-    uint32_t recorders;          /* that share contexts which a recorder made; the last one frees them. Guarded by the
-                                    tracker's lock. 0: made by the program */
+    uint32_t closed;             /* number of modules unloaded so far */
+    uint32_t recorders;          /* number of recorders that share these contexts, which a recorder made; the last one
+                                    frees them. Guarded by the tracker's lock. 0: the program made them */
     hd__contexts_shown_name *names; /* a hash table, at most half full */
     size_t name_count, name_capacity;
 };
 
 typedef struct hd__thread {
     uint32_t session;            /* of the tracker that `nodes` belongs to */
-    uint32_t depth;              /* of open scopes that pushed; these remember what they pushed onto */
-    uint32_t top;                /* the context of the innermost; `root` when none is open */
-    uint32_t root;               /* of all of the thread's contexts: the frame of its name, or 0 */
-    /* Volatile, since signal handlers look at them, and malloc hooks from inside calls that glibc
-       declares leaf: compilers take those for unable to come back here. */
+    uint32_t depth;              /* number of open scopes that pushed; each hd_scope remembers the top before it */
+    uint32_t top;                /* the context of the innermost scope; `root` when none is open */
+    uint32_t root;               /* above all of the thread's contexts: the frame of its name, or 0 */
+    /* Volatile, because signal handlers read them. So do malloc hooks inside calls that glibc declares leaf:
+       compilers assume that such calls never come back to this code. */
     volatile uint32_t adding;    /* inside a lock of the tracker: a signal handler must not wait */
     volatile uint32_t suspended; /* recorders ignore this thread */
-    uint32_t sampler;            /* number of the recorder that the next two are for */
-    uint64_t until_sample;       /* bytes to allocate until the block that is sampled */
+    uint32_t sampler;            /* number of the recorder that uses the next two */
+    uint64_t until_sample;       /* bytes to allocate up to the next sampled block */
     uint64_t random;
-    uint32_t last_by;            /* the recorder that this thread's last block was recorded by */
-    uint64_t last;               /* its address */
+    uint32_t last_by;            /* number of the recorder that recorded this thread's last block */
+    uint64_t last;               /* the block's address */
 } hd__thread;
 
 static HD__THREAD_LOCAL hd__thread hd__thread_own;
@@ -15852,17 +15856,16 @@ typedef struct hd__thread_led {
 
 typedef struct hd__thread_cache {
     uint32_t taken;
-    uint32_t session, count, root;        /* of the last stack; root: the context it stands on */
+    uint32_t session, count, root;        /* the last stack; root: the context at its base */
     uint32_t nodes[HD_MAX_FRAMES], hashes[HD_MAX_FRAMES];
-    const void *pcs[HD_MAX_FRAMES];       /* outermost first; the contexts they led to are in `nodes`, and hashes of
-                                    the stack up to there in `hashes` */
-    const void *found[HD_MAX_FRAMES + 1]; /* the next one, innermost first */
-    hd__thread_led led[1u << HD__THREAD_LED_BITS]; /* some that it found in the table not long ago, where the stack's
-                                                      hash says */
+    const void *pcs[HD_MAX_FRAMES];       /* outermost first; `nodes` has the contexts that they led to, `hashes` the
+                                             hashes of the stack up to there */
+    const void *found[HD_MAX_FRAMES + 1]; /* the next stack, innermost first */
+    hd__thread_led led[1u << HD__THREAD_LED_BITS]; /* recent results of table look-ups, by the hash of the stack */
 } hd__thread_cache;
 
-/* Private: the thread's own cache, zeroed at first, or NULL. Thread-local variables lie on the stack of a
-   thread, mostly; who has a better place says where. */
+/* Private: the thread's own cache, zeroed at first, or NULL. Thread-local variables usually take part of a thread's
+   stack; a program with better memory for the cache defines the macro. */
 #ifndef HD__THREAD_OWN_CACHE
 static HD__THREAD_LOCAL hd__thread_cache hd__thread_own_cache;
 #define HD__THREAD_OWN_CACHE() (&hd__thread_own_cache)
@@ -15928,7 +15931,7 @@ static bool hd__contexts_names_grow(hd_contexts *c) {
     return true;
 }
 
-/* The offset of a name in the region; 0: there is no memory. */
+/* The offset of a name in the region; 0: out of memory. */
 static uint64_t hd__contexts_name(hd_contexts *c, const void *name) {
     hd__contexts_shown_name *n;
     if (2 * (c->name_count + 1) > c->name_capacity && !hd__contexts_names_grow(c)) return 0;
@@ -15941,7 +15944,7 @@ static uint64_t hd__contexts_name(hd_contexts *c, const void *name) {
     return n->offset;
 }
 
-/* Shows a node to who looks on. Called under the lock. */
+/* Shows a node to observers. Called under the lock. */
 static bool hd__contexts_show(hd_contexts *c, const hd__contexts_row *node) {
     bool is_name = node->kind == HD_FRAME_NAME || node->kind == HD_FRAME_TYPE || node->kind == HD_FRAME_THREAD;
     hd__shown_node *shown = (hd__shown_node *)hd__filler_next(&c->filler, &c->land, c->column, sizeof *shown);
@@ -15954,7 +15957,8 @@ static bool hd__contexts_show(hd_contexts *c, const hd__contexts_row *node) {
     return true;
 }
 
-/* Shows contexts from `first` on in a column of a region. Called under the lock, or while nobody else has them. */
+/* Shows contexts from `first` on in a column of a region. Called under the lock, or while no other thread has
+   them. */
 static bool hd__contexts_show_from(hd_contexts *c, uint32_t first, const hd__land *land, hd__column *column) {
     memset(&c->filler, 0, sizeof c->filler);
     c->land = *land;
@@ -15968,7 +15972,7 @@ static bool hd__contexts_show_from(hd_contexts *c, uint32_t first, const hd__lan
     return true;
 }
 
-/* Shows no more contexts; names that the region has are forgotten with it. Called under the lock. */
+/* Stops showing contexts, and forgets which names the region has. Called under the lock. */
 static void hd__contexts_hide(hd_contexts *c) {
     c->column = NULL;
     hd__pages_give(c->names, c->name_capacity * sizeof *c->names);
@@ -15976,7 +15980,7 @@ static void hd__contexts_hide(hd_contexts *c) {
     c->name_count = c->name_capacity = 0;
 }
 
-/* The lock for calls that a signal handler's recording must not wait for. */
+/* Locks, and marks the thread: a signal handler that records must not wait for this lock. */
 static void hd__contexts_lock(hd_contexts *c) {
     hd__thread_own.adding = hd__thread_own.adding + 1;
     hd__mutex_lock(&c->lock);
@@ -15986,7 +15990,7 @@ static void hd__contexts_unlock(hd_contexts *c) {
     hd__thread_own.adding = hd__thread_own.adding - 1;
 }
 
-/* Appends a node that is not in the table yet. Called under the lock. */
+/* Appends a node that the table lacks. Called under the lock. */
 static bool hd__contexts_append(hd_contexts *c, uint32_t parent, hd_frame_kind kind, const void *value) {
     uint32_t shifted = c->count + (1u << HD__SEGMENT_BITS);
     unsigned segment = hd__segment_log2(shifted) - HD__SEGMENT_BITS;
@@ -16086,8 +16090,8 @@ HEAPDUMP_API uint64_t hd_contexts_memory(const hd_contexts *c) {
            c->name_capacity * sizeof *c->names : 0;
 }
 
-/* The one tracker. `lock` guards the filter; the rest changes only between start and stop, but for
-   the flags, which are words of their own. */
+/* The one tracker. `lock` guards the filter. The rest changes only between start and stop. The flags are separate
+   words. */
 static struct hd__tracker {
     hd_contexts *contexts;       /* NULL: not running */
     hd_unwind_fn unwind;
@@ -16095,12 +16099,12 @@ static struct hd__tracker {
     hd_capture capture;
     uint32_t max_frames;
     uint32_t session;            /* counts starts */
-    uint32_t pseudo_session;     /* the same while pseudo-stacks are all that is captured; else 1, which
-                                    is no session */
-    uint32_t generation;         /* counts filters; in the upper 31 bits of hd_category.state */
-    hd__thread_cache *caches[HD__THREAD_CACHES]; /* made when they are needed */
+    uint32_t pseudo_session;     /* equal to `session` while only pseudo-stacks are captured; else 1, which is never a
+                                    session */
+    uint32_t generation;         /* counts filters; hd_category.state has it in its upper 31 bits */
+    hd__thread_cache *caches[HD__THREAD_CACHES]; /* made when needed */
     char filter[1024];
-    uint32_t recorders;          /* that use a session which a recorder started; the last one ends it */
+    uint32_t recorders;          /* number of recorders in a session that a recorder started; the last one ends it */
 #if !defined(HEAPDUMP_NO_THREADS)
     hd__mutex lock;
 #endif
@@ -16138,7 +16142,7 @@ static void hd__tracker_unlock(void) {
     hd__thread_own.adding = hd__thread_own.adding - 1;
 }
 
-/* A change of the categories that are enabled. Called under the lock. */
+/* Changes which categories are enabled. Called under the lock. */
 static hd_status hd__tracker_filter(const char *filter) {
     size_t n = filter ? strlen(filter) : 0;
     if (n >= sizeof hd__tracker.filter) return HD_INVALID;
@@ -16233,7 +16237,7 @@ static bool hd__tracker_glob(hd_str pattern, hd_str name) {
     return p == pattern.len;
 }
 
-/* The next piece of a comma-separated list, without spaces around it; false at the end. */
+/* The next piece of a comma-separated list, without the spaces around it; false at the end. */
 static bool hd__tracker_list_next(hd_str *list, hd_str *piece) {
     if (!list->data) return false;
     piece->data = list->data;
@@ -16285,7 +16289,7 @@ HD__NOINLINE static bool hd__category_find(hd_category *category) {
     return enabled;
 }
 
-/* The calling thread's stack, emptied when it belongs to an earlier session. */
+/* The calling thread's stack. A stack of an earlier session is emptied first. */
 static hd__thread *hd__thread_stack(void) {
     hd__thread *t = &hd__thread_own;
     if (HD__UNLIKELY(t->session != hd__tracker.session)) {
@@ -16312,7 +16316,7 @@ HD__INLINE hd_scope hd__scope_push(hd__thread *t, uint32_t session, uint32_t nod
     return scope;
 }
 
-/* Looks the category and the context up. */
+/* Looks up the category and the context. */
 HD__NOINLINE static hd_scope hd__scope_find(hd_category *category, const char *name) {
     hd_contexts *contexts = HD__ATOMIC_LOAD(&hd__tracker.contexts);
     uint32_t state = HD__ATOMIC_LOAD_RELAXED(&category->state), session = hd__tracker.session, parent, node, kept;
@@ -16334,7 +16338,7 @@ HD__NOINLINE static hd_scope hd__scope_find(hd_category *category, const char *n
     return hd__scope_push(t, session, node);
 }
 
-/* Calls nothing where the scope led to the same context last time. */
+/* Calls no other function if the scope led to the same context last time. */
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name) {
     static const hd_scope none = { 0, 0, 0 };
     hd_contexts *contexts = HD__ATOMIC_LOAD(&hd__tracker.contexts);
@@ -16374,7 +16378,7 @@ HEAPDUMP_API hd_status hd_tracker_set_thread(const char *name) {
     return HD_OK;
 }
 
-/* A shared cache, made when it is not there; NULL when all are taken, or there is no memory. */
+/* A shared cache, made if needed; NULL: all are in use, or out of memory. */
 HD__NOINLINE static hd__thread_cache *hd__thread_cache_share(void) {
     for (uint32_t i = 0; i < HD__THREAD_CACHES; i++) {
         hd__thread_cache *cache = HD__ATOMIC_LOAD(&hd__tracker.caches[i]), *made = NULL;
@@ -16394,8 +16398,9 @@ static hd__thread_cache *hd__thread_cache_take(void) {
     return own;
 }
 
-/* The context that a frame leads to, and the hash of the stack up to there. That is made of the root and of program
-   counters alone: so the next frame's entry is read before this one's has come. False: there is no memory. */
+/* Finds the context that a frame leads to, and the hash of the stack up to there. The hash depends only on the root
+   and the program counters. So the processor can read the next frame's entry before this frame's entry arrives.
+   False: out of memory. */
 HD__INLINE bool hd__thread_cache_child(hd__thread_cache *cache, hd_contexts *contexts, const void *pc, uint32_t *node,
                                        uint32_t *hash) {
     uint64_t mixed = ((uint64_t)(uintptr_t)pc ^ (uint64_t)*hash << 32) * 0x9e3779b97f4a7c15u;
@@ -16412,7 +16417,7 @@ HD__INLINE bool hd__thread_cache_child(hd__thread_cache *cache, hd_contexts *con
     return true;
 }
 
-/* Captures the native stack; cuts it off as a whole when no scratch area is free. */
+/* Captures the native stack. If no cache is free, a truncation mark takes its place. */
 static uint32_t hd__tracker_native(hd_contexts *contexts, hd__thread *t, uint32_t node) {
     hd__thread_cache *cache = hd__thread_cache_take();
     uint32_t max = hd__tracker.max_frames, scopes = t->depth < max ? t->depth : max, i = 0, hash;
@@ -16462,65 +16467,68 @@ HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type) {
 }
 
 /* ======================================================================== >>register.buckets
-   What is registered on one page of addresses, 256 places of 16 bytes, is a bucket. Each block has a slot there,
-   until it is removed: 8 bytes for size and context, 12 in a bucket in which a block has a time.
+   A bucket has the blocks of one page of addresses: 256 places of 16 bytes. Each block has a slot until it is
+   removed. A slot takes 8 bytes for size and context, or 12 in a bucket where a block has a time.
 
-   In a small bucket, of up to 16 slots, each slot has a tag, which is its block's place, and a bit that says whether
-   it is in use. All tags are compared at once. A removal clears the bit and leaves the slot alone: a write to it
-   would make the processor hold back the next call's reads until the tags have come from memory.
+   A small bucket has up to 16 slots. Each slot has a tag, which is its block's place, and a bit that marks it as in
+   use. All tags are compared at once. A removal only clears the bit. If it wrote to the slot, the processor would
+   delay the reads of the next call until the tags have come from memory.
 
-   A larger bucket has an index instead, which tells each place's slot, and a list of free slots. Most mallocs give 32
-   bytes at least to a block. So of two places next to each other, one is in use at most, and they share a byte of the
-   index. Where both are in use, or where there are more than 108 blocks (72 with times), each place has a byte of its
-   own. The largest bucket, for more than 218 blocks (145 with times), has a slot for each place.
+   A larger bucket has an index of places to slots, and a list of free slots. Most mallocs give a block at least 32
+   bytes. So of two neighbouring places at most one is usually in use, and they share a byte of the index. Each place
+   has its own byte where both are in use, or above 108 blocks (72 with times). The largest bucket, above 218 blocks
+   (145 with times), has a slot for each place.
 
-   When a bucket is full it moves to one with more slots; when no more than a third is in use, to a smaller one. */
+   A full bucket moves to one with more slots. A bucket with at most a third of its slots in use moves to a smaller
+   one. */
 
 #define HD__BUCKET_PLACE_BITS 8u
 
-/* What a bucket is like: one of the first four, with HD__BUCKET_TIMED added or not. Calls that must be fast ask once,
-   and have code for each. */
+/* The kinds of buckets: one of the first four, plus HD__BUCKET_TIMED for times. Fast calls ask for the kind once, and
+   have separate code for each. */
 enum {
-    HD__BUCKET_FEW = 0,          /* hd__bucket */
-    HD__BUCKET_SOME = 16,        /* hd__crowd with a byte of the index for two places */
-    HD__BUCKET_MANY = 32,        /* hd__crowd with one for each place */
-    HD__BUCKET_ALL = 48,         /* hd__crowd with a slot for each place: slot_of says only whether it is in use */
+    HD__BUCKET_FEW = 0,          /* hd__bucket: few slots */
+    HD__BUCKET_SOME = 16,        /* hd__crowd, one byte of the index for two places */
+    HD__BUCKET_MANY = 32,        /* hd__crowd, one byte for each place */
+    HD__BUCKET_ALL = 48,         /* hd__crowd, a slot for each place: slot_of only marks the slots in use */
     HD__BUCKET_TIMED = 1         /* blocks have times */
 };
 
-/* A grade is a size and a kind. Those of one kind stand together, and their numbers tell it. */
+/* A grade is a size and a kind. Grades of one kind have consecutive numbers, so the bits of a grade include its
+   kind. */
 enum {
-    HD__BUCKET_STEPS = 25,       /* of buckets' sizes; of each there are two grades, without and with times */
-    HD__BUCKET_FEW_MOST = 16, HD__BUCKET_SOME_MOST = 127, /* slots of these kinds, at most */
+    HD__BUCKET_STEPS = 25,       /* number of bucket sizes; each size has two grades, without and with times */
+    HD__BUCKET_FEW_MOST = 16, HD__BUCKET_SOME_MOST = 127, /* maximum of slots for these kinds */
     HD__GRADE_MASK = 63
 };
 
-/* A key is what the register makes of an address: the place in its page in the lowest HD__BUCKET_PLACE_BITS bits, and
-   the page above these. */
+/* A key is the register's form of an address. The lowest HD__BUCKET_PLACE_BITS bits are the place in its page, the
+   bits above are the page. */
 
-/* A bucket of few slots. Behind the tags lie the slots. A slot's words: size, context and, where times are kept, the
-   time. */
+/* A bucket of few slots. The slots lie behind the tags. The words of a slot: size, context and, in a timed bucket,
+   the time. */
 typedef struct hd__bucket {
-    uint64_t head;               /* key of the page's first place; in its low bits the grade */
+    uint64_t head;               /* key of the page's first place; the low bits are the grade */
     uint16_t live;               /* a bit for each slot in use */
-    int8_t above;                /* how many are in use, less a third of the capacity */
-    uint8_t tag[5];              /* the place of each slot's block: the first five of as many as there are slots */
+    int8_t above;                /* number of slots in use, less a third of the capacity */
+    uint8_t tag[5];              /* the place of each slot's block; there is one tag per slot, of which the first five
+                                    are declared */
 } hd__bucket;
 
-/* A bucket of more slots, which lie behind it. */
+/* A bucket of more slots. The slots lie behind it. */
 typedef struct hd__crowd {
     uint64_t head;               /* as a bucket's */
     int32_t above;               /* as a bucket's */
-    uint8_t free;                /* the first free slot, from 1; 0: none. A free slot's first word is the next free
-                                    one */
-    uint8_t slot_of[1u << HD__BUCKET_PLACE_BITS]; /* of each place: its slot, from 1; 0: nothing is there.
-                                    HD__BUCKET_SOME: of places 2n and 2n + 1, where 128 is added for the second; there
-                                    are half as many */
+    uint8_t free;                /* the first free slot, from 1; 0: none. The first word of a free slot is the next
+                                    free slot */
+    uint8_t slot_of[1u << HD__BUCKET_PLACE_BITS]; /* for each place its slot, from 1; 0: no block. HD__BUCKET_SOME has
+                                                     half as many bytes: one for places 2n and 2n + 1, with 128 added
+                                                     for the second */
 } hd__crowd;
 
-/* What buckets of a grade are like. */
+/* The layout of buckets of a grade. */
 typedef struct hd__bucket_shape {
-    uint16_t capacity, slots_at; /* slots, and where they begin, in bytes from the head */
+    uint16_t capacity, slots_at; /* number of slots, and bytes from the head to the first one */
 } hd__bucket_shape;
 
 HD__INLINE uint8_t hd__tag(uint64_t key) { return (uint8_t)key; }
@@ -16554,7 +16562,7 @@ HD__INLINE uint8_t *hd__crowd_entry(const hd__bucket *b, uint64_t key, uint32_t 
     return &hd__crowd_of(b)->slot_of[hd__bucket_kind_is(kind, HD__BUCKET_SOME) ? hd__tag(key) >> 1 : hd__tag(key)];
 }
 
-/* What such a byte is when a slot is that place's. */
+/* The index byte of a place that has slot i. */
 HD__INLINE uint8_t hd__crowd_entry_for(uint64_t key, uint32_t i, uint32_t kind) {
     if (hd__bucket_kind_is(kind, HD__BUCKET_ALL)) return 1;
     return (uint8_t)(hd__bucket_kind_is(kind, HD__BUCKET_SOME) ? (i + 1) | (uint32_t)key << 7 : i + 1);
@@ -16590,7 +16598,7 @@ HD__INLINE uint32_t hd__tag_match(const uint8_t *tags, uint8_t tag) {
 #endif
 }
 
-/* The slot of a key; UINT32_MAX: there is none. */
+/* The slot of a key; UINT32_MAX: not found. */
 HD__INLINE uint32_t hd__bucket_search(const hd__bucket *b, uint64_t key, uint32_t kind) {
     uint32_t found;
     if (hd__bucket_kind_is(kind, HD__BUCKET_FEW)) {
@@ -16605,7 +16613,7 @@ HD__INLINE uint32_t hd__bucket_search(const hd__bucket *b, uint64_t key, uint32_
     return hd__bucket_kind_is(kind, HD__BUCKET_ALL) && found ? hd__tag(key) : found - 1;
 }
 
-/* As hd__bucket_search, for who reads the slot next: it comes into the cache while tags are still compared. */
+/* hd__bucket_search for a caller that reads the slot next: the slot is fetched while tags are compared. */
 HD__INLINE uint32_t hd__bucket_search_read(const hd__bucket *b, uint64_t key, uint32_t kind) {
     if (hd__bucket_kind_is(kind, HD__BUCKET_FEW)) {
         HD__PREFETCH((const void *)((uintptr_t)b + 64));
@@ -16623,14 +16631,14 @@ HD__INLINE uint32_t hd__slot_free(const hd__bucket_shape *shapes, const hd__buck
     return i < shapes[hd__grade_of(b->head)].capacity ? i : UINT32_MAX;
 }
 
-/* As hd__slot_free, for a new block; UINT32_MAX also if it is there, or if another has its byte of the index. */
+/* A free slot for a new block; UINT32_MAX also if the block is registered, or another block has its index byte. */
 HD__INLINE uint32_t hd__slot_new(const hd__bucket_shape *shapes, const hd__bucket *b, uint64_t key, uint32_t kind) {
     bool taken = hd__bucket_kind_is(kind, HD__BUCKET_FEW) ? hd__bucket_search(b, key, kind) != UINT32_MAX
                                                           : *hd__crowd_entry(b, key, kind) != 0;
     return HD__UNLIKELY(taken) ? UINT32_MAX : hd__slot_free(shapes, b, key, kind);
 }
 
-/* Takes a free slot, and returns its words. */
+/* Takes a free slot. Returns its words. */
 HD__INLINE uint32_t *hd__slot_take(const hd__bucket_shape *shapes, hd__bucket *b, uint64_t key, uint32_t i,
                                    uint32_t kind) {
     uint32_t *s = hd__slot_at(shapes, b, i, kind);
@@ -16646,7 +16654,7 @@ HD__INLINE uint32_t *hd__slot_take(const hd__bucket_shape *shapes, hd__bucket *b
     return s;
 }
 
-/* Makes a slot free. Returns how many are in use, less a third of the capacity. */
+/* Frees a slot. Returns the number of slots in use, less a third of the capacity. */
 HD__INLINE int hd__slot_give(hd__bucket *b, uint64_t key, uint32_t i, uint32_t *s, uint32_t kind) {
     hd__crowd *c = hd__crowd_of(b);
     if (hd__bucket_kind_is(kind, HD__BUCKET_FEW)) {
@@ -16661,8 +16669,8 @@ HD__INLINE int hd__slot_give(hd__bucket *b, uint64_t key, uint32_t i, uint32_t *
     return --c->above;
 }
 
-/* The next slot in use. *at, from 0 on, is a slot where they are few, else a byte of the index. False: there is
-   none. */
+/* The next slot in use. *at begins at 0; it counts slots in a small bucket, bytes of the index in others. False: no
+   more. */
 static bool hd__bucket_next(const hd__bucket *b, uint32_t *at, uint32_t *slot, uint8_t *tag) {
     const uint8_t *slot_of = hd__crowd_of(b)->slot_of;
     uint32_t kind = hd__bucket_kind_of(b), end = hd__crowd_index_size(kind), i = *at;
@@ -16681,8 +16689,7 @@ static bool hd__bucket_next(const hd__bucket *b, uint32_t *at, uint32_t *slot, u
     return true;
 }
 
-/* Whether two blocks lie in places that share a byte of HD__BUCKET_SOME's index: of those in a bucket, and that with
-   a key. */
+/* Whether two blocks, of the bucket or with this key, lie in places that share a byte of HD__BUCKET_SOME's index. */
 static bool hd__bucket_pairs(const hd__bucket *b, uint64_t key) {
     uint64_t in_use[4] = { 0 }, pairs = 0;
     uint32_t at = 0, slot;
@@ -16695,7 +16702,7 @@ static bool hd__bucket_pairs(const hd__bucket *b, uint64_t key) {
     return pairs != 0;
 }
 
-/* Slots of a crowd from `first` on are free, and no others. */
+/* Lists the slots of a crowd from `first` on as free. */
 static void hd__crowd_free(const hd__bucket_shape *shapes, hd__bucket *b, uint32_t first) {
     uint32_t n = shapes[hd__grade_of(b->head)].capacity, kind = hd__bucket_kind_of(b);
     if (hd__bucket_kind_is(kind, HD__BUCKET_FEW) || hd__bucket_kind_is(kind, HD__BUCKET_ALL)) return;
@@ -16703,7 +16710,7 @@ static void hd__crowd_free(const hd__bucket_shape *shapes, hd__bucket *b, uint32
     hd__crowd_of(b)->free = (uint8_t)(first + 1);
 }
 
-/* Makes an empty bucket with that head; a crowd's free slots are not listed yet. */
+/* Makes an empty bucket with that head. The free slots of a crowd are not listed yet. */
 static void hd__bucket_begin(const hd__bucket_shape *shapes, hd__bucket *b, uint64_t head) {
     int above = -(shapes[hd__grade_of(head)].capacity / 3);
     b->head = head;
@@ -16716,7 +16723,7 @@ static void hd__bucket_begin(const hd__bucket_shape *shapes, hd__bucket *b, uint
     }
 }
 
-/* Copies a bucket that is full to an empty one with more slots of the same size: each slot keeps its number. */
+/* Copies a full bucket to an empty one that has more slots of the same stride. Each slot keeps its number. */
 static void hd__bucket_grow(const hd__bucket_shape *shapes, const hd__bucket *b, hd__bucket *n) {
     uint32_t full = shapes[hd__grade_of(b->head)].capacity, was = hd__bucket_kind_of(b), is = hd__bucket_kind_of(n),
         at = 0, i;
@@ -16735,7 +16742,7 @@ static void hd__bucket_grow(const hd__bucket_shape *shapes, const hd__bucket *b,
     memcpy(hd__slot_at(shapes, n, 0, is), hd__slot_at(shapes, b, 0, was), full * hd__slot_stride(was));
 }
 
-/* To an empty bucket that has room: slots get new numbers. */
+/* Copies a bucket to an empty one with enough room. Slots get new numbers. */
 static void hd__bucket_copy(const hd__bucket_shape *shapes, const hd__bucket *b, hd__bucket *n) {
     uint32_t was = hd__bucket_kind_of(b), is = hd__bucket_kind_of(n), at = 0, i;
     uint8_t tag;
@@ -16749,12 +16756,12 @@ static void hd__bucket_copy(const hd__bucket_shape *shapes, const hd__bucket *b,
     }
 }
 
-/* Where slots begin behind so many tags. */
+/* Offset of the slots behind `capacity` tags. */
 static uint32_t hd__slot_first(uint32_t capacity) {
     return ((uint32_t)offsetof(hd__bucket, tag) + capacity + 7) & ~7u;
 }
 
-/* How many slots a bucket of a grade and size has, and where they begin. */
+/* Number and offset of the slots in a bucket of that grade and size. */
 static hd__bucket_shape hd__bucket_shape_of(uint32_t grade, uint32_t size) {
     uint32_t n = 0, at = hd__crowd_slots_at(grade), each = (uint32_t)hd__slot_stride(grade);
     hd__bucket_shape shape;
