@@ -3988,12 +3988,12 @@ HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows
    other columns than the first row.
 
    HD_MALFORMED (lenient: a warning, and the row is left out): another number of cells than columns; open quotes; no
-   valid number, kind or time; a stack that does not match its stack_hash; a last line of CSV without a newline, which
-   is truncated; a 0 byte in a label; an entry that comes twice, except the total. For a whole heap: unlisted or slack
-   above the sum of all entries, or above 2^56, or without a total. A file that lacks whole rows cannot be recognized.
-   HD_OVERFLOW (lenient: the same): sums that pass 2^64 - 2. Always HD_MALFORMED: columns that come twice, or without
-   a name, or no column of bytes. HD_UNSUPPORTED: more than 32 columns of axes, HD_MAX_AXES in one heap, or 256
-   labels. */
+   valid number, kind or time; a stack_hash that does not match its stack. Also a last line of CSV without a newline,
+   which is truncated; a 0 byte in a label; an entry that comes twice, except the total. For a whole heap: unlisted or
+   slack above the sum of all entries, or above 2^56, or without a total. A file that lacks whole rows cannot be
+   recognized. HD_OVERFLOW (lenient: the same): sums that pass 2^64 - 2. Always HD_MALFORMED: columns that come twice,
+   or without a name, or no column of bytes. HD_UNSUPPORTED: more than 32 columns of axes, HD_MAX_AXES in one heap, or
+   256 labels. */
 
 /* The row of CSV. */
 HD__FORMAT(hd_format_rows);
@@ -16511,8 +16511,8 @@ typedef struct hd__bucket {
     uint64_t head;               /* key of the page's first place; the low bits are the grade */
     uint16_t live;               /* a bit for each slot in use */
     int8_t above;                /* number of slots in use, less a third of the capacity */
-    uint8_t tag[5];              /* the place of each slot's block; there is one tag per slot, of which the first five
-                                    are declared */
+    uint8_t tag[5];              /* the place of each slot's block; there is one tag per slot; the first five are
+                                    declared */
 } hd__bucket;
 
 /* A bucket of more slots. The slots lie behind it. */
@@ -16723,7 +16723,7 @@ static void hd__bucket_begin(const hd__bucket_shape *shapes, hd__bucket *b, uint
     }
 }
 
-/* Copies a full bucket to an empty one that has more slots of the same stride. Each slot keeps its number. */
+/* Copies a full bucket to an empty bucket with more slots of the same stride. Each slot keeps its number. */
 static void hd__bucket_grow(const hd__bucket_shape *shapes, const hd__bucket *b, hd__bucket *n) {
     uint32_t full = shapes[hd__grade_of(b->head)].capacity, was = hd__bucket_kind_of(b), is = hd__bucket_kind_of(n),
         at = 0, i;
@@ -16778,43 +16778,46 @@ static hd__bucket_shape hd__bucket_shape_of(uint32_t grade, uint32_t size) {
 }
 
 /* =============================================================================== >>register
-   Mallocs place what is asked for one after the other at addresses next to each other. So blocks are kept by their
-   addresses, not by a hash of them: what a program touches together lies together here, too. An address is
+   Mallocs place blocks that are allocated one after the other at neighbouring addresses. So the register keeps blocks
+   by address, not by a hash: blocks that a program uses together are also together here. An address is
 
-       | span: a hash table leads to it | leaf: 6 bits | bucket: 5 bits | tag: 8 bits | 0000 |
+       | span: found in a hash table | leaf: 6 bits | bucket: 5 bits | tag: 8 bits | 0000 |
 
-   16 bytes of addresses are a place, 256 places a page. What is registered on a page is a bucket: the room above.
-   Page and tag are the whole address, so that a tag that agrees is the one.
+   A place is 16 bytes of addresses, a page 256 places. The blocks of a page are a bucket: see the room above. Page
+   and tag are the whole address, so a tag that matches is always the right block.
 
-   A leaf leads to the buckets of 32 pages, a span of 8 MiB to 64 leaves. Leaves that an insert or a removal looked
-   for last stand in an array, too, in the entry that bits of their numbers tell: there most calls find theirs,
-   without table and span. It has 512 entries, and twice as many each time that there are more leaves than entries, up
-   to 65,536. Of two leaves with the same entry the later takes it; those that lie next to each other have entries of
-   their own. An address that is no multiple of 16, as mallocs give none out, is taken as if its lowest 4 bits were
-   its highest: it works like others, in spans of its own.
+   A leaf leads to the buckets of 32 pages, a span to 64 leaves (8 MiB). An array has the leaves that inserts and
+   removals used most recently. Most calls find their leaf there, without table and span. Its index is made of bits of
+   the leaf's number, and neighbouring leaves have different entries. If two leaves share an entry, the later one
+   takes it. The array has 512 entries. It doubles each time that the leaves outnumber the entries, up to 65,536.
+   Mallocs only return multiples of 16. Any other address is stored as if its lowest 4 bits were its highest: it works
+   the same, in spans of its own.
 
-   Sizes of 2 GiB and more stand in an array. Buckets of one size, leaves, and spans lie in pages of their own, with
-   one hole in 12 pieces at most: beyond that the last piece moves into a hole, and the key in its head tells who
-   leads to it. So pages become empty, and all but a few go back to the OS, where that is Linux with pages of 4 KiB.
+   Sizes of 2 GiB and more are in a separate array. Buckets of one size, leaves, and spans each fill pages of their
+   own, with at most one hole in 12 pieces. When there are more holes, the last piece moves into a hole. The key in
+   its head shows which pointer to it must change. So pages become empty, and all but a few go back to the OS (only
+   Linux with pages of 4 KiB).
 
-   Cost in memory: 10 to 19 bytes a block where there are 8 or more on a page, up to 25 with times; up to 28 and 31
-   where some lie in places next to each other. Where blocks were freed up to three times as many, since a bucket
-   becomes smaller only when a third is in use. A block that is alone in its page takes up to 45, in 16 KiB 77, in
-   128 KiB 365, in 8 MiB 1,000; the register itself 12 KiB. The array of recent leaves, when they are more than 512,
-   is 16 to 32 bytes a leaf of that, at most 1 MiB; it stays until fewer than 64 leaves are left. In time: a call
-   reads where the leaf is (if it is not in that array, the table's entry and the span), the leaf, and one to three
-   lines of the bucket, rarely more. Where blocks are picked at random from millions, the bucket is in no cache, and
-   where it lies is known by the leaf alone: such a look-up takes two to five times as long as in the fastest hash
-   maps. No call moves more than a few pieces of less than 4 KiB, unless the table of spans doubles or halves, 16
-   bytes for each span, or the array of sizes of 2 GiB and more doubles. */
+   Memory: with 8 or more blocks on a page, 10 to 19 bytes a block, or up to 25 with times. If some blocks are in
+   neighbouring places, up to 28, or 31 with times. After frees up to three times as much, since a bucket shrinks only
+   when a third is in use. A block that has its page for itself takes up to 45 bytes, with 16 KiB for itself 77, with
+   128 KiB 365, with 8 MiB 1,000. The register itself takes 12 KiB. Above 512 leaves, the array of recent leaves takes
+   16 to 32 bytes per leaf (included above), at most 1 MiB. It stays until fewer than 64 leaves are left.
+
+   Time: a call reads the array's entry, the leaf, and one to three cache lines of the bucket, rarely more. A leaf
+   that is not in the array also costs the table's entry and the span. If blocks are picked at random from millions,
+   the bucket is in no cache, and its address is only known after the leaf was read. Then a look-up takes two to five
+   times as long as in the fastest hash maps. No call moves more than a few pieces of less than 4 KiB, with two
+   exceptions. The table of spans doubles or halves (16 bytes a span), and the array of sizes of 2 GiB and more
+   doubles. */
 
 #define HD__LEAF_BITS 5u
 #define HD__SPAN_BITS 6u
 #define HD__SPAN_SHIFT (HD__BUCKET_PLACE_BITS + HD__LEAF_BITS + HD__SPAN_BITS)
 
 typedef struct hd__leaf {
-    uint64_t head;               /* as a bucket's */
-    uint32_t row, turn;          /* where its pages are shown, from 1, in that turn; 0: nowhere */
+    uint64_t head;               /* as in a bucket */
+    uint32_t row, turn;          /* the row that shows its pages, from 1, and the turn of that row; 0: not shown */
     hd__bucket *bucket[1u << HD__LEAF_BITS];
 } hd__leaf;
 
@@ -16828,9 +16831,9 @@ typedef struct hd__span_entry {
     hd__span *span;              /* NULL: empty */
 } hd__span_entry;
 
-/* A leaf that was used not long ago: the last of those with this entry. */
+/* A recently used leaf: the last one with this index. */
 typedef struct hd__recent {
-    uint64_t number;             /* its key, without the bits below */
+    uint64_t number;             /* the leaf's key, without the bits below */
     hd__leaf *leaf;              /* NULL: none */
 } hd__recent;
 
@@ -16838,26 +16841,26 @@ enum {
     HD__GRADE_LEAF = 2 * HD__BUCKET_STEPS, HD__GRADE_SPAN, HD__GRADE_COUNT, HD__GRADE_HOLE = 63,
     HD__SPAN_FIRST_BITS = 5,     /* bits of the first table's number of entries */
     HD__RECENT_FIRST = 512, HD__RECENT_MOST = 65536, /* entries for recent leaves */
-    HD__BUCKET_EMPTY_BITS = 4,   /* of the number of empty buckets that are kept */
-    HD__REGISTER_SPARE = 6,      /* free pages that are kept, beside a 16th of those in use */
-    HD__BATCH_PAGES = 32,        /* pages that the OS is asked for at once */
+    HD__BUCKET_EMPTY_BITS = 4,   /* number of bits in the index of empty buckets that are kept */
+    HD__REGISTER_SPARE = 6,      /* number of free pages that are kept, plus a 16th of those in use */
+    HD__BATCH_PAGES = 32,        /* number of pages that are requested from the OS at once */
     HD__BATCH_ARRAYS = 25,
-    HD__REGISTER_PAGE_ROOM = HD__PAGES_UNIT - 64 /* behind it is a page's foot */
+    HD__REGISTER_PAGE_ROOM = HD__PAGES_UNIT - 64 /* the page's foot follows */
 };
 
-/* Pieces of one size: buckets of one capacity, leaves, or spans. They fill their pages but for a few holes. */
+/* Pieces of one size: buckets of one grade, leaves, or spans. They fill their pages, except for a few holes. */
 typedef struct hd__grade {
-    uint8_t *top;                /* the last page; its foot leads to the one before */
+    uint8_t *top;                /* the last page; its foot leads to the page before */
     uint16_t used;               /* pieces in that page */
     uint16_t size;               /* bytes of a piece */
-    uint32_t holes, pieces;      /* pieces: those in use */
+    uint32_t holes, pieces;      /* pieces: number in use */
     struct hd__hole *hole;       /* the last one made */
 } hd__grade;
 
-/* A piece that is not in use, at its head. */
+/* A piece that is not in use. This lies at its head. */
 typedef struct hd__hole {
     uint64_t head;               /* HD__GRADE_HOLE */
-    struct hd__hole *next, *later; /* the ones made before and after it */
+    struct hd__hole *next, *later; /* the holes made before and after this one */
 } hd__hole;
 
 typedef struct hd__register_page_foot {
@@ -16865,37 +16868,38 @@ typedef struct hd__register_page_foot {
     uint32_t batch;
 } hd__register_page_foot;
 
-/* Pages that the OS gave at once. */
+/* Pages that the OS returned in one request. */
 typedef struct hd__batch {
     uint8_t *pages;
-    uint32_t away;               /* a bit for each page that the OS need not keep */
+    uint32_t away;               /* a bit for each page that is not in use: the OS need not keep its content */
 } hd__batch;
 
 struct hd_register {
-    hd__span_entry *table;       /* open addressing; `first` until it has to be larger */
-    uint32_t bits, shift;        /* it has 1 << bits entries, and hashes shifted by this index it */
+    hd__span_entry *table;       /* open addressing; `first` while that is large enough */
+    uint32_t bits, shift;        /* it has 1 << bits entries; a hash shifted right by `shift` is an index */
     uint64_t spans, count;
-    uint32_t recent_mask;        /* entries for recent leaves, less 1 */
+    uint32_t recent_mask;        /* number of entries for recent leaves, less 1 */
     hd__recent *recent;          /* by hd__recent_index; `first_recent`, or a map with room for HD__RECENT_MOST */
-    uint64_t empty[1u << HD__BUCKET_EMPTY_BITS]; /* keys, with 1 added, of buckets that became empty not long ago; 0:
-                                                    none */
-    uint64_t *vast;              /* sizes of 2 GiB and more; of those that are free, the next free one, from 1 */
-    uint32_t vast_room, vast_count, vast_used, vast_free; /* used: of the room; free: the first one, from 1 */
+    uint64_t empty[1u << HD__BUCKET_EMPTY_BITS]; /* keys plus 1 of buckets that became empty recently; 0: none */
+    uint64_t *vast;              /* sizes of 2 GiB and more; a free entry has the index of the next free entry, from
+                                    1 */
+    uint32_t vast_room, vast_count, vast_used, vast_free; /* used: entries ever used; free: the first free entry, from
+                                                             1 */
     hd__batch *batch[HD__BATCH_ARRAYS]; /* the first is a page, each of the others twice the one before; NULL: not
                                            yet */
-    uint32_t batches, low;       /* low: batches before it have no page to take */
-    uint8_t *spare;              /* pages that wait to be used again */
-    uint64_t pages, spares;      /* in use; waiting */
+    uint32_t batches, low;       /* low: earlier batches have no free page */
+    uint8_t *spare;              /* free pages that are kept */
+    uint64_t pages, spares;      /* pages in use; pages kept */
     hd__shown_page_rows *page_rows; /* NULL: pages are not shown */
-    uint32_t free_row, turn;     /* a row of it that is free, from 1, in that turn; 0: none is */
-    uint32_t last_row;           /* of those that it took */
+    uint32_t free_row, turn;     /* a free row of page_rows, from 1, and its turn; 0: none */
+    uint32_t last_row;           /* the highest row taken */
     hd__bucket_shape shape[HD__GRADE_LEAF];
     hd__grade of[HD__GRADE_COUNT];
     hd__span_entry first[1u << HD__SPAN_FIRST_BITS];
     hd__recent first_recent[HD__RECENT_FIRST];
 };
 
-/* What is not at a multiple of 16 has spans of its own, as if it were far away. */
+/* Addresses that are no multiple of 16 get spans of their own, as if they were far away. */
 HD__INLINE uint64_t hd__register_key_of(uint64_t address) { return address >> 4 | address << 60; }
 static uint64_t hd__register_address_of(uint64_t key) { return key << 4 | key >> 60; }
 static uint32_t hd__span_home(const hd_register *reg, uint64_t number) {
@@ -16922,8 +16926,8 @@ HD__INLINE hd__bucket **hd__bucket_in(hd__leaf *leaf, uint64_t key) {
 
 HD__INLINE uint64_t hd__leaf_number(uint64_t key) { return key >> (HD__BUCKET_PLACE_BITS + HD__LEAF_BITS); }
 
-/* Where the leaf of a key is, if it is among the recent ones. The lower bits of its number choose a recorder's shard,
-   so in one shard they differ too little to tell many leaves apart: higher bits count, too. */
+/* Index of a leaf among the recent ones. The low bits of a leaf's number choose a recorder's shard. In one shard they
+   hardly differ, so higher bits are mixed in. */
 HD__INLINE uint32_t hd__recent_index(const hd_register *reg, uint64_t key) {
     uint64_t number = hd__leaf_number(key);
     return (uint32_t)(number ^ number >> 10) & reg->recent_mask;
@@ -16939,21 +16943,20 @@ HD__NOINLINE static hd__leaf *hd__leaf_far(const hd_register *reg, uint64_t key)
     return HD__LIKELY(span != NULL) ? *hd__leaf_in(span, key) : NULL;
 }
 
-/* A leaf has moved, or is no more: NULL. */
+/* Updates the entry of a leaf that moved; NULL: the leaf was freed. */
 static void hd__leaf_moved(hd_register *reg, uint64_t key, hd__leaf *leaf) {
     hd__recent *at = &reg->recent[hd__recent_index(reg, key)];
     if (at->number == hd__leaf_number(key)) at->leaf = leaf;
 }
 
-/* NULL: nothing is registered on that page. Does not change which leaves are recent. */
+/* The bucket of a page; NULL: no blocks there. Recent leaves stay as they are. */
 static hd__bucket *hd__bucket_of(const hd_register *reg, uint64_t key) {
     hd__leaf *leaf = hd__leaf_recent(reg, key);
     if (!leaf) leaf = hd__leaf_far(reg, key);
     return leaf ? *hd__bucket_in(leaf, key) : NULL;
 }
 
-/* The bucket of a page, for a call that may change it; NULL: none. The page's leaf, if there is one, is among the
-   recent ones from now on. */
+/* The bucket of a page, for a call that may change it; NULL: none. Makes the page's leaf a recent one. */
 static hd__bucket *hd__bucket_fetch(hd_register *reg, uint64_t key) {
     hd__leaf *leaf = hd__leaf_recent(reg, key);
     if (!leaf) {
@@ -16976,7 +16979,7 @@ static uint32_t hd__batch_arrays(const hd_register *reg) {
     return n;
 }
 
-/* A batch by its number. No array of them ever grows: an insert would wait for its copy. */
+/* A batch by its number. No array of batches ever grows, since an insert would have to wait for the copy. */
 static hd__batch *hd__batch_at(const hd_register *reg, uint32_t number) {
     uint32_t array = 0, room = HD__PAGES_UNIT / (uint32_t)sizeof(hd__batch);
     for (; number >= room; room *= 2, array++) number -= room;
@@ -16986,7 +16989,7 @@ static hd__batch *hd__batch_at(const hd_register *reg, uint32_t number) {
 static bool hd__batch_add(hd_register *reg) {
     hd__batch *c = hd__batch_at(reg, reg->batches);
     uint8_t *pages;
-    if (!c) {                    /* the first of the next array */
+    if (!c) {                    /* the first batch of the next array */
         uint32_t array = hd__batch_arrays(reg);
         c = reg->batch[array] = (hd__batch *)hd__pages_take((size_t)HD__PAGES_UNIT << array);
         if (!c) return false;
@@ -17019,7 +17022,7 @@ static uint8_t *hd__register_page_take(hd_register *reg) {
     return page;
 }
 
-/* Keeps a few pages for the next who takes one: the fewer, the fewer are in use. */
+/* Frees a page. Keeps a few for the next callers: the fewer pages are in use, the fewer are kept. */
 static void hd__register_page_give(hd_register *reg, uint8_t *page) {
     hd__register_foot(page)->below = reg->spare;
     reg->spare = page;
@@ -17042,10 +17045,10 @@ static void hd__hole_unlink(hd__grade *of, hd__hole *h) {
     of->holes--;
 }
 
-/* Pieces of a page. */
+/* Number of pieces in a page. */
 static uint16_t hd__grade_pieces(const hd__grade *of) { return (uint16_t)(HD__REGISTER_PAGE_ROOM / of->size); }
 
-/* The head of a piece, not cleared. NULL: there is no memory. */
+/* A free piece with any content. NULL: out of memory. */
 static void *hd__piece_take(hd_register *reg, uint32_t grade) {
     hd__grade *of = &reg->of[grade];
     hd__hole *hole = of->hole;
@@ -17065,7 +17068,7 @@ static void *hd__piece_take(hd_register *reg, uint32_t grade) {
     return of->top + (size_t)of->used++ * of->size;
 }
 
-/* Tells those who lead to a piece that it has moved. */
+/* Updates the pointers to a piece that moved. */
 static void hd__piece_moved(hd_register *reg, uint64_t *piece) {
     uint64_t head = *piece, number = head >> HD__SPAN_SHIFT;
     uint32_t i = hd__span_home(reg, number), grade = hd__grade_of(head);
@@ -17080,7 +17083,7 @@ static void hd__piece_moved(hd_register *reg, uint64_t *piece) {
     }
 }
 
-/* Takes the last piece away, which is a hole, or moves to where one is. */
+/* Takes the last piece away: it is a hole, or moves into one. */
 static void hd__grade_shorten(hd_register *reg, hd__grade *of) {
     uint8_t *page = of->top;
     uint64_t *last = (uint64_t *)(void *)(page + (size_t)(of->used - 1) * of->size);
@@ -17096,7 +17099,7 @@ static void hd__grade_shorten(hd_register *reg, hd__grade *of) {
     hd__register_page_give(reg, page);
 }
 
-/* Leaves some holes, lest pieces that come and go move others all the time. */
+/* Frees a piece. Keeps some holes, so that pieces that come and go do not move others all the time. */
 static void hd__piece_give(hd_register *reg, void *piece, uint32_t grade) {
     hd__grade *of = &reg->of[grade];
     hd__hole *hole = (hd__hole *)piece;
@@ -17117,9 +17120,9 @@ static void hd__span_put(hd_register *reg, uint64_t number, hd__span *span) {
     reg->table[i].span = span;
 }
 
-/* Has at least as many entries for recent leaves as there are leaves, up to HD__RECENT_MOST, unless there is no
-   memory. When they become more, each leaf comes to its new entry when it is used; what stays in an old entry is not
-   found. The OS gives memory for entries that are used. When few leaves are left, `first_recent` holds them again. */
+/* Keeps at least as many entries for recent leaves as there are leaves, up to HD__RECENT_MOST, if memory permits.
+   After growth a leaf gets its new entry at its next use; an old entry is never found again. The OS only provides
+   memory for entries that are used. When few leaves are left, the array is `first_recent` again. */
 static void hd__recent_fit(hd_register *reg) {
     const size_t bytes = HD__RECENT_MOST * sizeof *reg->recent;
     uint32_t leaves = reg->of[HD__GRADE_LEAF].pieces, entries = reg->recent_mask + 1;
@@ -17137,7 +17140,7 @@ static void hd__recent_fit(hd_register *reg) {
     }
 }
 
-/* Gives the table of spans another size, unless there is no memory. */
+/* Changes the size of the table of spans. False: out of memory, nothing changed. */
 static bool hd__span_lay(hd_register *reg, uint32_t bits) {
     size_t n = (size_t)1 << reg->bits;
     hd__span_entry *old = reg->table, *table = reg->first;
@@ -17169,14 +17172,14 @@ static void hd__span_drop(hd_register *reg, hd__span *span) {
     if (--reg->spans < 1u << (reg->bits - 3) && reg->bits > HD__SPAN_FIRST_BITS) hd__span_lay(reg, reg->bits - 1);
 }
 
-/* Gives an empty span back. */
+/* Frees a span if it is empty. */
 static void hd__span_check(hd_register *reg, hd__span *span) {
     for (unsigned i = 0; i < 1u << HD__SPAN_BITS; i++)
         if (span->leaf[i]) return;
     hd__span_drop(reg, span);
 }
 
-/* Gives an empty leaf back, and what led to it alone. */
+/* Frees a leaf if it is empty, and its span if that is empty too. */
 static void hd__leaf_check(hd_register *reg, hd__leaf *leaf) {
     hd__span *span = hd__span_of(reg, leaf->head);
     for (unsigned i = 0; i < 1u << HD__LEAF_BITS; i++)
@@ -17218,7 +17221,7 @@ static hd__shown_pages *hd__register_page_row(const hd__shown_page_rows *to, uin
     return (hd__shown_pages *)hd__filler_row(&to->rows, row - 1, sizeof(hd__shown_pages));
 }
 
-/* Takes a cache line of rows of pages, each of which leads to the next. False: there is no room. */
+/* Takes a cache line of rows for pages, and links each row to the next. False: out of memory. */
 static bool hd__register_page_rows_take(hd_register *reg, hd__shown_page_rows *to) {
     const uint32_t line = 64 / (uint32_t)sizeof(hd__shown_pages);
     bool ok;
@@ -17235,7 +17238,7 @@ static bool hd__register_page_rows_take(hd_register *reg, hd__shown_page_rows *t
     return ok;
 }
 
-/* Shows which pages of a leaf have buckets. */
+/* Shows observers which pages of a leaf have buckets. */
 static void hd__leaf_show(hd_register *reg, hd__leaf *leaf) {
     hd__shown_page_rows *to = reg->page_rows;
     hd__shown_pages *shown;
@@ -17250,7 +17253,7 @@ static void hd__leaf_show(hd_register *reg, hd__leaf *leaf) {
         if (!reg->free_row && !hd__register_page_rows_take(reg, to)) return;
         leaf->row = reg->free_row;
         shown = hd__register_page_row(to, leaf->row);
-        next = hd__figure(&shown->number); /* somebody else may have written it */
+        next = hd__figure(&shown->number); /* checked below: another process may have written it */
         reg->free_row = next <= reg->last_row ? (uint32_t)next : 0;
         hd__figure_set(&shown->number, hd__leaf_number(leaf->head));
     }
@@ -17272,15 +17275,15 @@ static void hd__bucket_drop(hd_register *reg, hd__bucket *b) {
     hd__leaf_check(reg, leaf);
 }
 
-/* An empty bucket of a page; a crowd's free slots are not listed yet. NULL: there is no memory. */
+/* An empty bucket of a page. The free slots of a crowd are not listed yet. NULL: out of memory. */
 static hd__bucket *hd__bucket_make(hd_register *reg, uint64_t page, uint32_t grade) {
     hd__bucket *b = (hd__bucket *)hd__piece_take(reg, grade);
     if (b) hd__bucket_begin(reg->shape, b, page | grade);
     return b;
 }
 
-/* Moves a bucket to another grade; slots of one that is full keep their numbers, if they keep their size, too. NULL:
-   there is no memory, and it stays as it is. */
+/* Moves a bucket to another grade. The slots of a full bucket keep their numbers if the stride stays. NULL: out of
+   memory, and the bucket stays as it is. */
 static hd__bucket *hd__bucket_move(hd_register *reg, hd__bucket *b, uint32_t to) {
     uint64_t page = b->head & ~(uint64_t)HD__GRADE_MASK;
     uint32_t was = hd__grade_of(b->head);
@@ -17295,7 +17298,8 @@ static hd__bucket *hd__bucket_move(hd_register *reg, hd__bucket *b, uint32_t to)
     return n;
 }
 
-/* The smallest grade with room for `count` blocks: those of a bucket and that with a key. No bucket: count is 1. */
+/* The smallest grade with room for `count` blocks: the blocks of a bucket, and the block with a key. Without a bucket
+   count is 1. */
 static uint32_t hd__grade_for(const hd_register *reg, const hd__bucket *b, uint64_t key, uint32_t count,
                               uint32_t timed) {
     uint32_t grade = timed;
@@ -17306,8 +17310,8 @@ static uint32_t hd__grade_for(const hd_register *reg, const hd__bucket *b, uint6
     return grade;
 }
 
-/* A bucket with room for so many more, and for times. NULL: there is no memory. In line, since this is where
-   recording takes most of a caller's stack. */
+/* A bucket with room for `more` blocks, and for times. NULL: out of memory. In line, because at this point recording
+   uses most of a caller's stack. */
 HD__INLINE hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, hd__bucket *b, bool timed, uint32_t more) {
     uint32_t count = (b ? hd__bucket_count(reg->shape, b) : 0) + more;
     uint32_t to = hd__grade_for(reg, b, key, count, timed || (b && b->head & HD__BUCKET_TIMED));
@@ -17325,14 +17329,14 @@ HD__INLINE hd__bucket *hd__bucket_room(hd_register *reg, uint64_t key, hd__bucke
     return b;
 }
 
-/* Where the key of a bucket is kept that became empty. By a hash, since blocks that take turns are often a power of
-   two apart. */
+/* The place that remembers a bucket that became empty. It is found by a hash: addresses that a program uses in turn
+   are often a power of two apart. */
 static uint64_t *hd__bucket_empty_at(hd_register *reg, uint64_t key) {
     return &reg->empty[(key >> HD__BUCKET_PLACE_BITS) * 0x9e3779b97f4a7c15u >> (64 - HD__BUCKET_EMPTY_BITS)];
 }
 
-/* Makes a bucket that holds little smaller. An empty one is kept until a few others have become empty. Returns true,
-   as its callers do next. */
+/* Makes a nearly empty bucket smaller. An empty bucket is kept until a few others have become empty. Returns true,
+   which is the result of its callers. */
 HD__NOINLINE static bool hd__bucket_shrink(hd_register *reg, hd__bucket *b) {
     uint64_t key = b->head & ~(uint64_t)HD__GRADE_MASK, *empty = hd__bucket_empty_at(reg, key);
     uint32_t was = hd__grade_of(b->head), count = hd__bucket_count(reg->shape, b), at = 0, slot, to;
@@ -17348,8 +17352,8 @@ HD__NOINLINE static bool hd__bucket_shrink(hd_register *reg, hd__bucket *b) {
     return true;
 }
 
-/* Makes an empty register of zeros. Sizes of buckets, of each kind: few, some, many, all. Large ones are whole parts
-   of a page. One that holds no more than a smaller one is never chosen. */
+/* Makes an empty register from zeros. Bucket sizes in bytes, one line per kind: few, some, many, all. Large sizes
+   divide a page. A size with no more slots than a smaller one is never used. */
 static void hd__register_begin(hd_register *reg) {
     static const uint16_t size[HD__BUCKET_STEPS] = { 32, 48, 64, 96, 128, 160, 192, 224,
                                               288, 336, 400, 448, 576, 672, 800, 1008,
@@ -17394,7 +17398,7 @@ HEAPDUMP_API void hd_register_free(hd_register *reg) {
 
 #define HD__VAST (UINT32_C(1) << 31)
 
-/* What a slot keeps instead of a size of 2 GiB or more. 0: there is no memory. */
+/* Stores a size of 2 GiB or more. Returns the word for the slot; 0: out of memory. */
 HD__NOINLINE static uint32_t hd__vast_add(hd_register *reg, uint64_t size) {
     uint32_t i = reg->vast_free;
     if (i) {
@@ -17436,7 +17440,7 @@ HD__INLINE void hd__slot_show(const hd_register *reg, const hd__bucket *b, uint3
     allocation->time = kind & HD__BUCKET_TIMED ? s[2] : 0;
 }
 
-/* Gives a bucket a new block, in a slot that is free. */
+/* Puts a new block into a free slot of a bucket. */
 HD__INLINE hd_status hd__bucket_add(hd_register *reg, hd__bucket *b, uint64_t key, uint32_t i, uint32_t size,
                                     const hd_allocation *allocation, hd_allocation *replaced, uint32_t kind) {
     uint32_t *s = hd__slot_take(reg->shape, b, key, i, kind);
@@ -17448,12 +17452,12 @@ HD__INLINE hd_status hd__bucket_add(hd_register *reg, hd__bucket *b, uint64_t ke
     return HD_OK;
 }
 
-/* The slow part of hd_register_insert. For when the leaf is not a recent one, the page has no bucket, or one that is
-   full, keeps no times and needs to, or has another block in the new one's byte of the index, a block is replaced, or
-   a size is 2 GiB or more. */
+/* The slow part of hd_register_insert: the leaf is not a recent one, the size is 2 GiB or more, or a block is
+   replaced. Also if the page has no bucket, or its bucket is full or needs times. Also if a neighbouring block has
+   the new block's index byte. */
 HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_allocation *given,
                                                hd_allocation *replaced) {
-    const hd_allocation copy = *given, *allocation = &copy; /* *replaced may be the same */
+    const hd_allocation copy = *given, *allocation = &copy; /* *replaced may be the same object */
     uint64_t key = hd__register_key_of(allocation->address);
     uint32_t size = (uint32_t)allocation->size, i = UINT32_MAX, was = 0, *s;
     bool large = allocation->size >= HD__VAST, timed = allocation->time != 0, full;
@@ -17469,7 +17473,7 @@ HD__NOINLINE static hd_status hd__register_put(hd_register *reg, const hd_alloca
         return HD_OUT_OF_MEMORY;
     }
     kind = hd__bucket_kind_of(b);
-    i = hd__bucket_search(b, key, kind); /* it may have moved */
+    i = hd__bucket_search(b, key, kind); /* the bucket may have moved */
     if (i != UINT32_MAX) hd__slot_show(reg, b, i, allocation->address, replaced, kind);
     if (large) reg->vast[(size & ~HD__VAST) - 1] = allocation->size;
     if (i == UINT32_MAX) {
@@ -17493,7 +17497,7 @@ HD__INLINE hd_status hd__bucket_insert(hd_register *reg, hd__bucket *b, uint64_t
     return hd__register_put(reg, allocation, replaced);
 }
 
-/* For other buckets than those without times that hold few or some. */
+/* For timed buckets, and untimed buckets with many or all slots. */
 HD__NOINLINE static hd_status hd__bucket_insert_other(hd_register *reg, hd__bucket *b, uint64_t key,
                                                       const hd_allocation *allocation, hd_allocation *replaced) {
     switch (hd__bucket_kind_of(b)) {
@@ -17505,8 +17509,8 @@ HD__NOINLINE static hd_status hd__bucket_insert_other(hd_register *reg, hd__buck
     }
 }
 
-/* Calls nothing in the usual case: the leaf is a recent one, the bucket has no times, holds few or some blocks, and
-   has room, the address is new, and the size below 2 GiB. */
+/* Calls no other function in the usual case: leaf recent, address new, size below 2 GiB. The bucket is small or
+   medium, has no times, and has room. */
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation,
                                           hd_allocation *replaced) {
     uint64_t key = allocation ? hd__register_key_of(allocation->address) : 0;
@@ -17570,7 +17574,7 @@ HEAPDUMP_API bool hd_register_set_context(hd_register *reg, uint64_t address, ui
     return i != UINT32_MAX;
 }
 
-/* The slow part of hd_register_remove. For when the leaf is not a recent one, or the size is 2 GiB or more. */
+/* The slow part of hd_register_remove: the leaf is not a recent one, or the size is 2 GiB or more. */
 HD__NOINLINE static bool hd__register_take(hd_register *reg, uint64_t address, hd_allocation *removed) {
     uint64_t key = hd__register_key_of(address);
     hd__bucket *b = hd__bucket_fetch(reg, key);
@@ -17647,12 +17651,12 @@ HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd
     return false;
 }
 
-/* An area is 8 MiB of addresses. Its blocks are in up to 16 spans, one for each remainder of addresses divided by 16;
-   the lower HD__SPAN_AREA_BITS bits of those spans' numbers are the same. */
+/* An area is 8 MiB of addresses. Its blocks are in up to 16 spans, one for each remainder of addresses modulo 16. The
+   numbers of these spans have the same lower HD__SPAN_AREA_BITS bits. */
 #define HD__SPAN_AREA_BITS (64 - 4 - HD__SPAN_SHIFT)
 
-/* The slots of one page in order: a bit for each address, and which slot is there, of the bucket that the lowest bits
-   of the address choose. */
+/* The blocks of one page in order of addresses: a bit for each address, and the block's slot. The lowest 4 bits of
+   the address choose the bucket. */
 typedef struct hd__register_page_order {
     uint64_t bits[64];
     uint8_t slot[4096];
@@ -17670,7 +17674,7 @@ static void hd__register_page_order_add(hd__register_page_order *o, const hd__bu
     }
 }
 
-/* Calls back for what is registered in some leaves' addresses of an area, in order of addresses. */
+/* Calls back for each block in some leaves of an area, in order of addresses. */
 static void hd__register_walk(const hd_register *reg, uint64_t area, uint32_t leaf, uint32_t end,
                               void (*each)(void *user, const hd_allocation *a), void *user) {
     const hd__span *span[16];
@@ -17701,7 +17705,7 @@ static void hd__register_walk(const hd_register *reg, uint64_t area, uint32_t le
     }
 }
 
-/* The areas of its spans, in no order: at most `room` of them; how many there are. */
+/* Writes the areas of all spans, in no order, if there are at most `room`. Returns the number of spans. */
 static uint64_t hd__register_areas(const hd_register *reg, uint64_t *areas, uint64_t room) {
     uint64_t n = 0;
     for (uint32_t i = 0; reg->spans <= room && i <= hd__span_mask(reg); i++)
@@ -17726,44 +17730,49 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
 }
 
 /* ========================================================================= >>recorder.sites
-   A site counts what one context allocated, freed, and freed at once. A thread that is alone adds to sites; of
-   several, each shard keeps what its operations add to a few sites, those that change often, until another site takes
-   their place, so that threads do not wait for each other's cache lines.
+   A site has the sums of one context: allocated, freed, and temporary (freed before the thread's next allocation). A
+   thread that is the only one adds directly to sites. If there are several, each shard collects pending sums for a
+   few sites that change often, so that threads do not wait for each other's cache lines. The sums go to the site when
+   another site takes their place.
 
-   The peak costs little time of its own: it can only be just before a block is freed. It has a number. Each operation
-   learns once, under its shard's lock, after which peak it comes, and everything it changes goes by that number: what
-   changes for the first time after a peak keeps its value of before, and an operation that comes to a site late,
-   after one with a higher number, changes the kept value as well. So what sites kept of a peak adds up to what shards
-   kept. A shard tells the others of live bytes by 4 KiB, so a peak may be missed by 8 KiB for each shard. Bytes that
-   many freed at once are told of before the operation learns its number, bytes that were allocated after: live_bytes
-   is never more than what a peak that is made then has.
+   Recording the peak costs little time, since a peak can only be just before a block is freed. Peaks are numbered.
+   Each operation learns the number of the last peak once, under its shard's lock, and uses it for all its changes. A
+   sum that changes for the first time after a peak first keeps its value as the value at the peak. An operation may
+   reach a site late, after an operation with a higher number; then it changes the kept value as well. So the values
+   that sites kept for a peak add up to the values that shards kept.
 
-   Blocks that a fork's child inherits are told from its own by their site's number. */
+   Two bounds hold. A shard adds its live bytes to the shared counter in steps of 4 KiB, so a peak may be missed by 8
+   KiB per shard. The order of updates keeps live_bytes at or below the live bytes of any peak made then. For an
+   operation subtracts freed bytes before it learns its number, and adds allocated bytes afterwards.
+
+   A site's number shows whether a block was inherited by a fork's child: the parent's sites have the lower
+   numbers. */
 
 #define HD__SITE_LIFETIME_LOCKS 16u
 #define HD__SITE_PEAK_LOCKS 64u
 
-/* A block that is being reallocated. Another thread may be given its address before that is told here: then the new
-   block has replaced it in the register. */
+/* A block during its realloc. Another thread may get its address before the realloc is recorded. Then the new block
+   replaces it in the register, and this copy keeps it. */
 typedef struct hd__shard_resize {
-    hd_allocation block;         /* address 0: the place is free; the rest once it was replaced */
-    uint32_t turn;               /* tells those apart that had the place */
+    hd_allocation block;         /* address 0: the place is free. The other fields are set once the block was
+                                    replaced */
+    uint32_t turn;               /* distinguishes successive users of the place */
     bool replaced;
 } hd__shard_resize;
 
 typedef struct hd__shard {
     hd__mutex lock;
     hd_register *reg;
-    hd__shown_pending *places;   /* its HD__SHOWN_PENDING of the recorder's */
-    bool locked;                 /* not by a thread that is alone */
-    uint32_t missed;             /* times that a site was not among the next */
-    uint32_t pending[HD__SHOWN_PENDING]; /* whose sites' they are */
-    hd__column *column;          /* of live blocks; NULL: they are not shown */
+    hd__shown_pending *places;   /* this shard's HD__SHOWN_PENDING of the recorder's pending sums */
+    bool locked;                 /* false if the thread is the only one */
+    uint32_t missed;             /* times that a site had no place in the next */
+    uint32_t pending[HD__SHOWN_PENDING]; /* number of the site at each place */
+    hd__column *column;          /* of live blocks; NULL: blocks are not shown */
     hd__filler blocks;
-    uint32_t free_block;         /* a row that is free, from 1; 0: none is */
-    hd__shard_resize *resizes;   /* `resize_room` of them, of which the first `resize_used` were used */
-    uint32_t resize_room, resize_used, resizing, resize_turn; /* resizing: how many there are now */
-    char apart[64];              /* the next shard's lock on another cache line */
+    uint32_t free_block;         /* a free row, from 1; 0: none */
+    hd__shard_resize *resizes;   /* room for `resize_room`; the first `resize_used` were used */
+    uint32_t resize_room, resize_used, resizing, resize_turn; /* resizing: number of places in use now */
+    char apart[64];              /* puts the next shard's lock on another cache line */
 } hd__shard;
 
 struct hd_recorder {
@@ -17774,27 +17783,28 @@ struct hd_recorder {
     uint32_t (*clock)(void *user);
     void *user;
     uint64_t sample_bytes, sample_seed;
-    uint8_t *filter;             /* how many sampled blocks have this hash, 255: that or more, once;
-                                    a shard's counters change under its lock. NULL: nothing is sampled */
-    uintptr_t threads;           /* that have drawn samples */
-    uint32_t number;             /* tells recorders apart */
+    uint8_t *filter;             /* number of sampled blocks with each hash; 255: that many or more at some time. A
+                                    shard's counters change under its lock. NULL: recording is not sampled */
+    uintptr_t threads;           /* number of threads that have drawn samples */
+    uint32_t number;             /* unique among recorders */
     uint32_t shards;
     hd__land land;
-    hd__shown_record *record;    /* what is shown */
-    hd__shown_pending *pending;  /* in it */
-    uint64_t record_at;          /* its offset */
-    hd__mutex site_lock;         /* guards what follows, while it is added to */
+    hd__shown_record *record;    /* the part that observers read */
+    hd__shown_pending *pending;  /* in the record */
+    uint64_t record_at;          /* the record's offset */
+    hd__mutex site_lock;         /* guards additions to the following */
     hd__filler sites, errors, modules, lifetimes, stats;
-    uint32_t inherited;          /* sites with this number and below were a parent's */
-    uint64_t forking_bytes;      /* what a child inherits */
-    bool keeps_lifetimes, shows_blocks; /* the former only with the latter */
-    uint32_t axes;               /* as the record has it */
-    hd__mutex lifetime_lock[HD__SITE_LIFETIME_LOCKS]; /* of those of freed blocks, by site */
-    hd__mutex peak_lock[HD__SITE_PEAK_LOCKS]; /* of sites, for who is not alone; taken inside a shard's lock */
-    hd__mutex peak_making;       /* innermost */
-    uint32_t *site_of[HD__SEGMENT_COUNT]; /* by context: its site, numbered from 1; 0: none yet */
-    uint32_t *context_of[HD__SEGMENT_COUNT]; /* by site */
-    uint32_t *stat_hash[HD__SEGMENT_COUNT]; /* by row of the allocator's: of its names */
+    uint32_t inherited;          /* this site number and all below are the parent's */
+    uint64_t forking_bytes;      /* live bytes that a child inherits */
+    bool keeps_lifetimes, shows_blocks; /* the former implies the latter */
+    uint32_t axes;               /* the axes of the record */
+    hd__mutex lifetime_lock[HD__SITE_LIFETIME_LOCKS]; /* of `lifetimes`, by site */
+    hd__mutex peak_lock[HD__SITE_PEAK_LOCKS]; /* of sites, unless the thread is the only one; locked inside a shard's
+                                                 lock */
+    hd__mutex peak_making;       /* the innermost lock */
+    uint32_t *site_of[HD__SEGMENT_COUNT]; /* by context: its site, from 1; 0: none yet */
+    uint32_t *context_of[HD__SEGMENT_COUNT]; /* the context, by site */
+    uint32_t *stat_hash[HD__SEGMENT_COUNT]; /* by row of an allocator's statistics: hash of its names */
     uint64_t numbers_memory;
     hd__shown_page_rows pages;
     char apart[64];              /* as between shards */
@@ -17814,22 +17824,22 @@ static size_t hd__recorder_record_size(uint32_t shards) {
            shards * HD__SHOWN_PENDING * (sizeof(hd__shown_pending) + sizeof(hd__shown_pending_kept));
 }
 
-/* Behind the places of all shards. */
+/* Kept values lie behind the pending sums of all shards. */
 static hd__shown_pending_kept *hd__pending_kept_of(const hd_recorder *rec, const hd__shown_pending *p) {
     return (hd__shown_pending_kept *)(void *)(rec->pending + rec->shards * HD__SHOWN_PENDING) + (p - rec->pending);
 }
 
-/* The chance that a block of this size is sampled. Empty blocks count as one byte. */
+/* The probability that a block of this size is sampled. Empty blocks count as one byte. */
 static double hd__sample_chance(uint64_t sample_bytes, uint64_t size) {
     return hd__number_decay((double)(size ? size : 1) / (double)sample_bytes);
 }
 
-/* What variances are counted in, so that neither rounding nor 64 bits matter: the square of this many bytes. */
+/* The unit of variances is the square of this many bytes: then neither rounding nor 64 bits matter. */
 static double hd__sample_unit(uint64_t sample_bytes) {
     return sample_bytes > 1024 ? (double)sample_bytes / 1024 : 1;
 }
 
-/* What one recorded block stands for; blocks of a sample are in 65,536ths. */
+/* The estimate for which one recorded block counts. Blocks of a sample are in 65,536ths. */
 typedef struct hd__weight {
     uint64_t bytes, blocks, variance;
 } hd__weight;
@@ -17868,7 +17878,7 @@ static uint32_t *hd__site_numbers_make(hd_recorder *rec, uint32_t **segments, ui
     return &numbers[within];
 }
 
-/* Room for what else there is for each site. */
+/* Makes room for a site's variances and lifetimes, where these are recorded. */
 static bool hd__site_make_more(hd_recorder *rec) {
     hd__shown_record *r = rec->record;
     return (!rec->sample_bytes || hd__filler_next(&rec->errors, &rec->land, &r->errors,
@@ -17877,7 +17887,7 @@ static bool hd__site_make_more(hd_recorder *rec) {
             hd__filler_next(&rec->lifetimes, &rec->land, &r->lifetimes, sizeof(hd_lifetimes)));
 }
 
-/* A site for a context that has none. 0: there is no memory. */
+/* Makes the site of a context. 0: out of memory. */
 HD__NOINLINE static uint32_t hd__site_make(hd_recorder *rec, uint32_t context) {
     uint32_t *number, *back, site = 0;
     hd__shown_site *s;
@@ -17903,7 +17913,7 @@ HD__NOINLINE static uint32_t hd__site_make(hd_recorder *rec, uint32_t context) {
     return site;
 }
 
-/* The site of a context, made when it is not there yet. */
+/* The site of a context, made if needed. */
 HD__INLINE uint32_t hd__site_of(hd_recorder *rec, uint32_t context) {
     const uint32_t *number = hd__site_numbers_at(rec->site_of, context);
     uint32_t site = HD__LIKELY(number != NULL) ? HD__ATOMIC_LOAD(number) : 0;
@@ -17924,8 +17934,8 @@ static hd__shown_site_error *hd__site_error_at(const hd_recorder *rec, uint32_t 
                                                   sizeof(hd__shown_site_error));
 }
 
-/* A site that is about to change, for the first time since the last peak, keeps what it was then, but for what is
-   pending of it. */
+/* Keeps the value of a site as its value at the last peak, before the site changes for the first time since. Pending
+   sums keep theirs separately. */
 static void hd__site_keep(hd_recorder *rec, uint32_t site, uint64_t peak) {
     hd__shown_site *s = hd__site_at(rec, site);
     for (int i = 0; i < 2; i++) hd__figure_set(&s->peak[i], hd__figure(&s->total[i]) - hd__figure(&s->freed[i]));
@@ -17936,8 +17946,8 @@ static void hd__site_keep(hd_recorder *rec, uint32_t site, uint64_t peak) {
     hd__figure_set(&s->peak_number, peak);
 }
 
-/* A site is changed by an operation that does not come after the peak of which it kept its value: either that peak is
-   older, or the operation belongs to it. */
+/* For an operation that does not follow the peak for which the site keeps a value. If that peak is older, the site
+   keeps its value for the operation's peak. Otherwise the operation is late, and changes the kept value. */
 HD__NOINLINE static void hd__site_turn(hd_recorder *rec, uint32_t site, uint64_t peak, uint64_t bytes,
                                        uint64_t blocks, uint64_t variance) {
     hd__shown_site *s = hd__site_at(rec, site);
@@ -17950,7 +17960,7 @@ HD__NOINLINE static void hd__site_turn(hd_recorder *rec, uint32_t site, uint64_t
     if (rec->sample_bytes) hd__figure_count(&hd__site_error_at(rec, site)->peak, variance);
 }
 
-/* Adds to what a site allocated, or freed, by an operation that comes after that peak. */
+/* Adds to the sums of a site, allocated or freed, for an operation that follows that peak. */
 HD__INLINE void hd__site_add(hd_recorder *rec, const hd__shard *shard, uint32_t site, uint64_t peak, hd__weight w,
                              bool freed) {
     hd__shown_site *s = hd__site_at(rec, site);
@@ -17968,7 +17978,7 @@ HD__INLINE void hd__site_add(hd_recorder *rec, const hd__shard *shard, uint32_t 
     if (lock) hd__mutex_unlock(lock);
 }
 
-/* Adds to live bytes, or takes away from them (times: 1 or -1). */
+/* Adds to live bytes, or subtracts from them (times: 1 or -1). */
 HD__INLINE void hd__live_change(hd__shown_record *r, uint64_t bytes, int times) {
     uint64_t live = hd__figure_add(&r->live_bytes, bytes * (uint64_t)(int64_t)times);
     if (HD__UNLIKELY(times > 0 ? live < bytes : live > UINT64_MAX - bytes))
@@ -17977,7 +17987,7 @@ HD__INLINE void hd__live_change(hd__shown_record *r, uint64_t bytes, int times) 
 
 static uint64_t hd__peak_of(uint64_t turn) { return turn & (((uint64_t)1 << HD__SHOWN_PEAK_BITS) - 1); }
 
-/* Live bytes are more than ever. Unless they fall meanwhile, that is the peak. */
+/* Live bytes are above the last peak. Makes a new peak, unless they fall meanwhile. */
 HD__NOINLINE static void hd__peak_make(hd_recorder *rec, bool alone) {
     hd__shown_record *r = rec->record;
     uint64_t turn, live;
@@ -17996,7 +18006,8 @@ HD__NOINLINE static void hd__peak_make(hd_recorder *rec, bool alone) {
     if (!alone) hd__mutex_unlock(&rec->peak_making);
 }
 
-/* Changes live bytes by what a shard's operation did; where that is pending, when it is much. True: it was. */
+/* Adds the bytes of an operation to live bytes. Pending bytes are only added when they exceed a bound. Returns
+   whether live bytes changed. */
 HD__INLINE bool hd__live_tell(hd_recorder *rec, const hd__shard *shard, hd__shown_shard *shown, uint64_t bytes,
                               int times, bool pending) {
     hd__shown_record *r = rec->record;
@@ -18019,14 +18030,14 @@ HD__INLINE uint64_t hd__shard_live(const hd__shown_shard *shown) {
     return hd__figure(&shown->live_told) + hd__figure(&shown->live_pending);
 }
 
-/* Keeps what a shard has live at a peak, which comes after it had `more`. */
+/* Keeps the shard's live bytes for a peak, before which it had `more`. */
 HD__INLINE void hd__shard_turn(hd__shown_shard *shown, uint64_t peak, uint64_t more) {
     if (HD__LIKELY(peak <= hd__figure(&shown->peak_number))) return;
     hd__figure_set(&shown->peak_live, hd__shard_live(shown) + more);
     hd__figure_set(&shown->peak_number, peak);
 }
 
-/* Begins an operation that changes live bytes: the number of the peak that it comes after. */
+/* Begins an operation that changes live bytes. Returns the number of the peak that it follows. */
 HD__INLINE uint64_t hd__live_begin(hd_recorder *rec, const hd__shard *shard, hd__shown_shard *shown, uint64_t bytes,
                                    int times, bool pending) {
     hd__shown_record *r = rec->record;
@@ -18046,14 +18057,14 @@ HD__INLINE void hd__live_end(hd_recorder *rec, const hd__shard *shard, hd__shown
     if (times > 0) hd__live_tell(rec, shard, shown, bytes, times, pending);
 }
 
-/* What was pending at a peak. */
+/* Pending live bytes (i = 0) or blocks (1) at a peak. */
 HD__INLINE uint64_t hd__pending_at(const hd__shown_pending *p, const hd__shown_pending_kept *kept, int i,
                                    uint64_t peak) {
     if (hd__figure(&p->peak_number) == peak) return hd__figure(&kept->live[i]);
     return hd__figure(&p->total[i]) - hd__figure(&p->freed[i]);
 }
 
-/* Adds what is pending to the site it is of, and to what that keeps of the peak. */
+/* Adds pending sums to their site, and to the value that the site keeps for the peak. */
 static void hd__pending_settle(hd_recorder *rec, hd__shown_pending *p, uint32_t site, uint64_t peak) {
     hd__shown_site *s = hd__site_at(rec, site);
     hd__mutex *lock = &rec->peak_lock[site % HD__SITE_PEAK_LOCKS];
@@ -18067,14 +18078,14 @@ static void hd__pending_settle(hd_recorder *rec, hd__shown_pending *p, uint32_t 
         hd__figure_add(&s->peak[i], hd__pending_at(p, hd__pending_kept_of(rec, p), i, peak));
     for (int kind = 0; kind < 3; kind++)
         for (int i = 0; i < 2; i++) {
-            if (!from[kind][i]) continue; /* taken back, one block may leave bytes of another size */
+            if (!from[kind][i]) continue; /* after a subtraction, one block may leave the bytes of another size */
             hd__figure_add(&to[kind][i], from[kind][i]);
             hd__figure_set(&from[kind][i], 0);
         }
     hd__mutex_unlock(lock);
 }
 
-/* The place of another site becomes this one's, or a peak came since it was changed. */
+/* Gives a place to another site, or keeps its value for a new peak. */
 HD__NOINLINE static void hd__pending_turn(hd_recorder *rec, hd__shown_pending *p, uint32_t *whose, uint32_t site,
                                           uint64_t peak) {
     hd__shown_pending_kept *kept = hd__pending_kept_of(rec, p);
@@ -18092,8 +18103,8 @@ HD__INLINE uint32_t hd__pending_index(const hd_recorder *rec, uint32_t site) {
     return (site - rec->inherited) % HD__SHOWN_PENDING;
 }
 
-/* Begins to change what is pending of a site. NULL: another has its place, so that the site itself is to change. It
-   gets the place now and then, so that sites that change often have one. */
+/* Begins to change a site's pending sums. NULL: another site has the place, so the caller changes the site itself.
+   Now and then the site gets the place, so that sites that change often have one. */
 HD__INLINE hd__shown_pending *hd__pending_begin(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t peak) {
     uint32_t at = hd__pending_index(rec, site), *whose = &shard->pending[at];
     hd__shown_pending *p = shard->places + at;
@@ -18103,20 +18114,20 @@ HD__INLINE hd__shown_pending *hd__pending_begin(hd_recorder *rec, hd__shard *sha
     return p;
 }
 
-/* Adds to a sum of what is pending, which ends its change. */
+/* Adds to pending sums, and ends their change. */
 HD__INLINE void hd__pending_add(hd__shown_pending *p, uint64_t *sum, uint64_t bytes, uint64_t blocks) {
     hd__figure_count(&sum[0], bytes);
     hd__figure_count(&sum[1], blocks);
     HD__ATOMIC_STORE(&p->changes, (p->changes | 1) + 1);
 }
 
-/* Whether a shard's sums go by what is pending: not for a thread that is alone, and not where it could not be told
-   what goes past 2^64. */
+/* Whether a shard collects pending sums. Not if the thread is the only one, and not for sizes with sums that could
+   pass 2^64 undetected. */
 HD__INLINE bool hd__pending_is(const hd_recorder *rec, const hd__shard *shard, uint64_t size) {
     return shard->locked && !rec->sample_bytes && size < (uint64_t)1 << 48;
 }
 
-/* Adds to what a site allocated, or freed (times: 1, or -1 to take it back). */
+/* Adds to the sums of a site, allocated or freed (times: 1, or -1 to subtract). */
 HD__INLINE void hd__site_count(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t peak, hd__weight w,
                                int times, bool freed) {
     uint64_t sign = (uint64_t)(int64_t)times;
@@ -18128,7 +18139,7 @@ HD__INLINE void hd__site_count(hd_recorder *rec, hd__shard *shard, uint32_t site
     else hd__site_add(rec, shard, site, peak, w, freed);
 }
 
-/* What follows, for a thread that is alone: nobody is late, and nothing pending. */
+/* The next function for a thread that is the only one: no operation is late, no sum is pending. */
 HD__INLINE void hd__site_alone(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site,
                                uint64_t size, bool freed) {
     hd__shown_record *r = rec->record;
@@ -18142,7 +18153,7 @@ HD__INLINE void hd__site_alone(hd_recorder *rec, hd__shard *shard, hd__shown_sha
     hd__figure_count(&shown->live_told, freed ? 0 - w.bytes : w.bytes);
 }
 
-/* For who is not alone, and for what is taken back (times: -1). */
+/* Counts a block of a site when there are several threads, or undoes that (times: -1). */
 HD__INLINE void hd__site_shared(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site,
                                          uint64_t size, int times, bool freed) {
     hd__weight w = hd__weight_of(rec, size);
@@ -18153,8 +18164,8 @@ HD__INLINE void hd__site_shared(hd_recorder *rec, hd__shard *shard, hd__shown_sh
     hd__live_end(rec, shard, shown, w.bytes, live, pending);
 }
 
-/* The same in the usual case: only what is pending changes, by little, and no peak came since. False: nothing done,
-   since it is another. */
+/* The same in the usual case: a pending sum changes by little, and no peak came since. False: another case, nothing
+   done. */
 HD__INLINE bool hd__site_pending(const hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t site,
                                  uint64_t size, bool freed) {
     uint32_t at = hd__pending_index(rec, site);
@@ -18171,7 +18182,7 @@ HD__INLINE bool hd__site_pending(const hd_recorder *rec, hd__shard *shard, hd__s
     return true;
 }
 
-/* These are out of line, for the sake of the caller's stack. */
+/* Out of line, to save stack of the caller. */
 HD__NOINLINE static void hd__site_shared_allocated(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown,
                                                    uint32_t site, uint64_t size) {
     hd__site_shared(rec, shard, shown, site, size, 1, false);
@@ -18193,7 +18204,7 @@ HD__INLINE void hd__site_allocated(hd_recorder *rec, hd__shard *shard, hd__shown
         hd__site_shared_allocated(rec, shard, shown, site, size);
 }
 
-/* Counts a block of a site as freed, or takes that back (times: -1). A parent's are one number. */
+/* Counts a block of a site as freed, or undoes that (times: -1). All sites of a parent share one counter. */
 HD__NOINLINE static void hd__site_freed_rarely(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown,
                                                uint32_t site, uint64_t size, int times) {
     if (site > rec->inherited) {
@@ -18213,7 +18224,7 @@ HD__INLINE void hd__site_freed(hd_recorder *rec, hd__shard *shard, hd__shown_sha
         hd__site_shared_freed(rec, shard, shown, site, size);
 }
 
-/* A live block becomes another site's: live bytes are the same. */
+/* Moves a live block to another site. Live bytes stay the same. */
 static void hd__site_moved(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, uint32_t from, uint32_t to,
                            uint64_t size) {
     hd__weight w = hd__weight_of(rec, size);
@@ -18222,7 +18233,7 @@ static void hd__site_moved(hd_recorder *rec, hd__shard *shard, hd__shown_shard *
     hd__site_count(rec, shard, to, peak, w, 1, false);
 }
 
-/* Counts a block that its thread frees before it allocates another. `shard`: locked, or NULL. */
+/* Counts a block that its thread freed before it allocated another. `shard`: locked, or NULL. */
 HD__NOINLINE static void hd__site_temporary_count(hd_recorder *rec, hd__shard *shard, uint32_t site, uint64_t size) {
     hd__weight w;
     hd__shown_site *s;
@@ -18249,7 +18260,7 @@ HD__INLINE void hd__site_temporary(hd_recorder *rec, hd__shard *shard, uint32_t 
     hd__site_temporary_count(rec, shard, site, size);
 }
 
-/* Adds what comes after it. */
+/* Adds lifetimes that come later. */
 static void hd__lifetimes_add(hd_lifetimes *to, const hd_lifetimes *more) {
     if (!more->count) return;
     if (!to->count || more->min_size < to->min_size) to->min_size = more->min_size;
@@ -18274,8 +18285,8 @@ static void hd__lifetimes_add_block(hd_lifetimes *to, uint64_t size, uint32_t al
     hd__lifetimes_add(to, &one);
 }
 
-/* Shows a block, and keeps its row where the register has its time. A parent's blocks have no row, and no time.
-   False: there is no memory. Under the shard's lock, as the next two. */
+/* Shows a block, and keeps its row in the register in place of its time. A parent's blocks have no row and no time.
+   False: out of memory. Under the shard's lock, as the next two. */
 static bool hd__block_show(hd_recorder *rec, hd__shard *shard, hd_allocation *a) {
     uint32_t row = shard->free_block;
     hd__shown_block *b;
@@ -18284,7 +18295,7 @@ static bool hd__block_show(hd_recorder *rec, hd__shard *shard, hd_allocation *a)
         return true;
     }
     if (row) {
-        uint64_t next;           /* somebody else may have written it */
+        uint64_t next;           /* checked below: another process may have written it */
         b = (hd__shown_block *)hd__filler_row(&shard->blocks, row - 1, sizeof *b);
         next = hd__figure(&b->size);
         shard->free_block = next <= shard->blocks.count ? (uint32_t)next : 0;
@@ -18302,13 +18313,13 @@ static bool hd__block_show(hd_recorder *rec, hd__shard *shard, hd_allocation *a)
     return true;
 }
 
-/* The row of a block; NULL: a parent's block, which has none. */
+/* The row of a block; NULL: a block of a parent, which has no row. */
 static hd__shown_block *hd__block_row(const hd_recorder *rec, const hd__shard *shard, const hd_allocation *a) {
     if (a->context <= rec->inherited || a->time - 1 >= shard->blocks.count) return NULL;
     return (hd__shown_block *)hd__filler_row(&shard->blocks, a->time - 1, sizeof(hd__shown_block));
 }
 
-/* Shows a block no longer, and gives it its time back. */
+/* Hides a block, and restores its time. */
 static void hd__block_hide(hd_recorder *rec, hd__shard *shard, hd_allocation *a) {
     hd__shown_block *b = hd__block_row(rec, shard, a);
     uint32_t row = a->time;
@@ -18341,15 +18352,15 @@ static bool hd__block_begin(hd_recorder *rec, hd__shown_record *r) {
     return columns != NULL;
 }
 
-/* The block at an address that is being reallocated by some thread; NULL: none is. Those that were replaced are at no
-   address any more. Under the shard's lock, as the next two. */
+/* The block at an address that some thread reallocates now; NULL: none. Replaced blocks no longer have an address.
+   Under the shard's lock, as the next two. */
 HD__NOINLINE static hd__shard_resize *hd__shard_resize_of(const hd__shard *shard, uint64_t address) {
     for (uint32_t i = 0; i < shard->resize_used; i++)
         if (shard->resizes[i].block.address == address && !shard->resizes[i].replaced) return &shard->resizes[i];
     return NULL;
 }
 
-/* Twice as many places, or the first. False: there is no memory. */
+/* Doubles the number of places, or makes the first. False: out of memory. */
 HD__NOINLINE static bool hd__shard_resize_room(hd_recorder *rec, hd__shard *shard) {
     const uint32_t first = HD__PAGES_UNIT / (uint32_t)sizeof(hd__shard_resize);
     uint32_t room = shard->resize_room ? 2 * shard->resize_room : first;
@@ -18364,7 +18375,7 @@ HD__NOINLINE static bool hd__shard_resize_room(hd_recorder *rec, hd__shard *shar
     return true;
 }
 
-/* A place for a block that is there. HD_NONE: there is no memory. */
+/* A place for a registered block. HD_NONE: out of memory. */
 static uint32_t hd__shard_resize_add(hd_recorder *rec, hd__shard *shard, uint64_t address) {
     uint32_t i = 0;
     while (i < shard->resize_used && shard->resizes[i].block.address) i++;
@@ -18377,7 +18388,7 @@ static uint32_t hd__shard_resize_add(hd_recorder *rec, hd__shard *shard, uint64_
     return i;
 }
 
-/* Blocks that count, and are not in the register: they are being reallocated. */
+/* Number of blocks that count but have left the register during their realloc. */
 static uint64_t hd__shard_replaced(const hd__shard *shard) {
     uint64_t n = 0;
     for (uint32_t i = 0; i < shard->resize_used; i++)
@@ -18392,7 +18403,7 @@ HD__INLINE void hd__site_mark(const hd__shard *shard, uint32_t *mark, bool begin
     else HD__ATOMIC_STORE(mark, HD__ATOMIC_LOAD_RELAXED(mark) + add);
 }
 
-/* A block of one site becomes a block of another, or of the same. Sites of a parent are not marked. */
+/* Marks the sites at the start and the end of a realloc. Sites of a parent are not marked. */
 HD__NOINLINE static void hd__site_resizes(hd_recorder *rec, const hd__shard *shard, uint32_t from, uint32_t to,
                                           bool begins) {
     if (to <= rec->inherited || from <= rec->inherited) return;
@@ -18405,22 +18416,21 @@ HD__NOINLINE static void hd__site_resizes(hd_recorder *rec, const hd__shard *sha
 }
 
 /* =============================================================================== >>recorder
-   Shards have a share of the addresses each: a register, behind a lock that is held for one operation. A counter
-   in the thread says that the thread is inside, so that whatever the recorder's callbacks allocate
-   is passed by. Live bytes are one shared counter, because their peak is.
+   Each shard has a share of the addresses: a register behind a lock, which is held for one operation. A counter in
+   the thread marks that the thread is inside the recorder. So allocations by the recorder's callbacks are ignored.
+   Live bytes are one shared counter, because the peak is a peak of their sum.
 
-   Sampling is a Poisson process over allocated bytes: a thread counts down to its next sampled byte,
-   the gap between two being drawn from the exponential distribution. Whether a block is sampled then
-   depends on its size alone, never on other blocks, and dividing by that probability makes sums
-   unbiased (Horvitz and Thompson). A filter of counters tells most blocks that were not sampled from
-   those that were, when they are freed, by one load. */
+   Sampling is a Poisson process over allocated bytes. A thread counts down to its next sampled byte, and gaps have an
+   exponential distribution. So whether a block is sampled depends only on its size, never on other blocks. Dividing
+   by that probability makes sums unbiased (Horvitz and Thompson). When a block is freed, one load from a filter of
+   counters usually shows that it was not sampled. */
 
 static uintptr_t hd__recorder_last;
 
 #define HD__RECORDER_FILTER_BYTES ((size_t)1 << 16)
 
-/* Blocks within 1 MiB have the same: they are one thread's, mostly. Those of threads whose arenas lie next to each
-   other, 64 MiB apart, have others. */
+/* Addresses within 1 MiB share a shard, since they usually belong to one thread. Arenas of different threads, often
+   64 MiB apart, get different shards. */
 static uint32_t hd__shard_of(uint32_t shards, uint64_t address) {
     return (uint32_t)((address >> 20) + (address >> 26)) & (shards - 1);
 }
@@ -18434,7 +18444,7 @@ static uint64_t hd__shard_scatter(uint64_t x) {
     return x ^ x >> 32;
 }
 
-/* How many bytes up to and including the next that is sampled. */
+/* Number of bytes up to and including the next sampled byte. */
 HD__NOINLINE static uint64_t hd__sample_gap(hd_recorder *rec, hd__thread *t) {
     double gap;
     if (t->sampler != rec->number) {
@@ -18447,7 +18457,7 @@ HD__NOINLINE static uint64_t hd__sample_gap(hd_recorder *rec, hd__thread *t) {
     return gap < 9e18 ? (uint64_t)gap + 1 : (uint64_t)9e18;
 }
 
-/* Whether the next sampled byte lies behind a block. */
+/* Whether the next sampled byte lies behind a block of this size. */
 HD__NOINLINE static bool hd__sample_skips(hd_recorder *rec, size_t size) {
     hd__thread *t = &hd__thread_own;
     if (HD__UNLIKELY(t->sampler != rec->number)) t->until_sample = hd__sample_gap(rec, t);
@@ -18457,7 +18467,7 @@ HD__NOINLINE static bool hd__sample_skips(hd_recorder *rec, size_t size) {
         t->last = 0;
         return true;
     }
-    t->until_sample = 0;         /* hd_record_alloc takes the block, whatever its size */
+    t->until_sample = 0;         /* hd_record_alloc records the block, whatever its size */
     return false;
 }
 
@@ -18465,7 +18475,7 @@ HEAPDUMP_API bool hd_record_skips_alloc(hd_recorder *rec, size_t size) {
     return !rec || (rec->sample_bytes && hd__sample_skips(rec, size));
 }
 
-/* A counter's lowest bits are its shard's number. */
+/* The lowest bits of a counter's index are its shard's number. */
 static uint8_t *hd__recorder_filter_at(const hd_recorder *rec, uint64_t address) {
     uint64_t hash = address * 0xff51afd7ed558ccdu >> 48;
     return &rec->filter[(hash & ~(uint64_t)(rec->shards - 1)) | hd__shard_number(rec, address)];
@@ -18507,8 +18517,9 @@ static hd_status hd__recorder_track(hd_recorder *rec, const hd_tracker_desc *des
     return HD_OK;
 }
 
-/* Leaves the tracker and the contexts. Those that the program made may be gone, unless they are shown. A signal
-   handler records nothing meanwhile: it would lock a recorder while this thread has the tracker. */
+/* Leaves the tracker and the contexts. Contexts that the program made may be freed already, unless they are shown.
+   Recording is suspended meanwhile: a signal handler would lock a recorder while this thread has the tracker's
+   lock. */
 static void hd__recorder_untrack(hd_recorder *rec) {
     hd_contexts *c = rec->contexts;
     hd_record_suspend();
@@ -18525,7 +18536,7 @@ static void hd__recorder_untrack(hd_recorder *rec) {
     hd_record_resume();
 }
 
-/* Makes the record of this process: the first of a recorder, or that of a fork's child. */
+/* Makes the record of this process: the first record of a recorder, or the record of a fork's child. */
 static hd_status hd__recorder_show(hd_recorder *rec, const hd__shown_record *parent, hd_error *err) {
     hd__shown_record *r =
         (hd__shown_record *)hd__land_chunk(&rec->land, hd__recorder_record_size(rec->shards), &rec->record_at);
@@ -18565,7 +18576,7 @@ static hd_status hd__recorder_show(hd_recorder *rec, const hd__shown_record *par
     return HD_OK;
 }
 
-/* Whose contexts others show already cannot be shown again. */
+/* Joins the tracker and shows the record. Contexts can only be shown by one recorder. */
 static hd_status hd__recorder_join(hd_recorder *rec, const hd_recorder_desc *desc, hd_error *err) {
     hd_status status;
     rec->land.base = (uint8_t *)desc->region;
@@ -18653,7 +18664,7 @@ HEAPDUMP_API void hd_recorder_set_process(hd_recorder *rec, const char *name, ui
     hd__figure_set(&rec->record->start_us, start_us);
 }
 
-/* Gives back what showed a record, as far as it is in pages of the OS. */
+/* Frees the columns of a record and the record, where they are pages of the OS. */
 static void hd__recorder_record_drop(hd_recorder *rec, const hd__land *land, hd__shown_record *record) {
     hd__filler_free(&rec->sites, land, sizeof(hd__shown_site));
     hd__filler_free(&rec->errors, land, sizeof(hd__shown_site_error));
@@ -18700,7 +18711,7 @@ HEAPDUMP_API void hd_record_resume(void) {
     if (before) hd__thread_own.suspended = before - 1;
 }
 
-/* Enters the recorder, unless the thread is inside already. */
+/* Enters the recorder. False: the thread is inside already. */
 static bool hd__recorder_enter(hd_recorder *rec) {
     if (HD__UNLIKELY(hd__thread_own.suspended)) {
         hd__figure_add(&rec->record->ignored, 1);
@@ -18712,7 +18723,7 @@ static bool hd__recorder_enter(hd_recorder *rec) {
 
 static void hd__recorder_leave(void) { hd_record_resume(); }
 
-/* Locks the shard of an address, and says so to who looks on. */
+/* Locks the shard of an address, and marks it as busy for observers. */
 HD__INLINE hd__shard *hd__shard_lock(hd_recorder *rec, uint64_t address, hd__shown_shard **shown) {
     uint32_t number = hd__shard_number(rec, address);
     hd__shard *shard = &rec->shard[number];
@@ -18729,8 +18740,8 @@ HD__INLINE void hd__shard_unlock(hd__shard *shard, hd__shown_shard *shown) {
     if (shard->locked) hd__mutex_unlock(&shard->lock);
 }
 
-/* Tells of a block that was freed, whose context is its site's number still. Where lifetimes or frees are asked for,
-   it becomes the context. */
+/* Reports a freed block to the lifetimes and to on_free. On entry its context is still its site's number; it becomes
+   the context. */
 HD__NOINLINE static void hd__recorder_freed_told(hd_recorder *rec, hd_allocation *freed) {
     uint32_t now = rec->clock ? rec->clock(rec->user) : freed->time;
     if (rec->keeps_lifetimes) hd__site_ended(rec, freed, now);
@@ -18742,8 +18753,8 @@ HD__INLINE void hd__recorder_freed(hd_recorder *rec, hd_allocation *freed) {
     if (HD__UNLIKELY(rec->on_free || rec->keeps_lifetimes)) hd__recorder_freed_told(rec, freed);
 }
 
-/* What was at an address is gone: a free of it was missed, or it is being reallocated, and counts until that is told
-   (replaced->address becomes 0). */
+/* Another block took the address of a block. Either a free of the old block was missed, or its realloc is in
+   progress. In a realloc it still counts until the realloc is recorded, and replaced->address becomes 0. */
 HD__NOINLINE static void hd__recorder_replaced(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown,
                                                hd_allocation *replaced) {
     hd__shard_resize *resize = shard->resizing ? hd__shard_resize_of(shard, replaced->address) : NULL;
@@ -18760,14 +18771,14 @@ HD__NOINLINE static void hd__recorder_replaced(hd_recorder *rec, hd__shard *shar
     hd__site_freed_rarely(rec, shard, shown, replaced->context, replaced->size, 1);
 }
 
-/* Gives back what was taken out. */
+/* Undoes the free of a block that returns to the register. */
 HD__NOINLINE static void hd__recorder_put_back(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown,
                                                const hd_allocation *taken) {
     hd__site_freed_rarely(rec, shard, shown, taken->context, taken->size, -1);
 }
 
-/* Under the shard's lock: registers an allocation, whose context is its site's number; a new one, or one that was
-   taken out. `by`: the shard whose operation it is, which is locked, too. */
+/* Under the shard's lock: registers a block; its context is its site's number. The block is new, or returns to the
+   register. `by`: the shard of the operation, which is locked, too. */
 HD__INLINE bool hd__recorder_put(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, hd__shard *by,
                                  hd_allocation *allocation, bool is_new, hd_allocation *replaced) {
     hd_status status = allocation->context ? HD_OK : HD_OUT_OF_MEMORY;
@@ -18795,8 +18806,8 @@ HD__INLINE bool hd__recorder_put(hd_recorder *rec, hd__shard *shard, hd__shown_s
     return !status;
 }
 
-/* Inside: the same. Not inline, as are the next ones: their frames must not be on the stack while the unwinder runs.
-   */
+/* Inside: the same, with locking. This function and the next ones are not inline, so that their frames are not on the
+   stack while the unwinder runs. */
 HD__NOINLINE static bool hd__recorder_insert(hd_recorder *rec, hd_allocation *allocation, bool is_new) {
     hd__shown_shard *shown;
     hd__shard *shard = hd__shard_lock(rec, allocation->address, &shown);
@@ -18807,7 +18818,7 @@ HD__NOINLINE static bool hd__recorder_insert(hd_recorder *rec, hd_allocation *al
     return recorded;
 }
 
-/* The context now; without a backtrace when the tracker was stopped, or started with other contexts. */
+/* The present context. It has no call stack if the tracker was stopped, or was started with other contexts. */
 static uint32_t hd__recorder_context(hd_recorder *rec, const char *type) {
     uint32_t context = 0;
     if (HD__LIKELY(HD__ATOMIC_LOAD(&hd__tracker.contexts) == rec->contexts)) return hd_tracker_snapshot(type);
@@ -18818,7 +18829,7 @@ static uint32_t hd__recorder_context(hd_recorder *rec, const char *type) {
 HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t size, const char *type) {
     hd_allocation allocation;
     bool recorded;
-    if (!address || hd_record_skips_alloc(rec, size)) return false; /* also of no recorder */
+    if (!address || hd_record_skips_alloc(rec, size)) return false; /* also if rec is NULL */
     if (rec->sample_bytes) hd__thread_own.until_sample = hd__sample_gap(rec, &hd__thread_own);
     if (!hd__recorder_enter(rec)) return false;
     allocation.address = (uint64_t)(uintptr_t)address;
@@ -18832,7 +18843,7 @@ HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t 
     return recorded;
 }
 
-/* Under the shard's lock: a block is gone that was taken out of the register. Its context is its site's number. */
+/* Under the shard's lock: counts a block that was taken out of the register. Its context is its site's number. */
 HD__INLINE void hd__recorder_gone(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, bool for_good,
                                   hd_allocation *removed) {
     if (HD__UNLIKELY(rec->shows_blocks)) hd__block_hide(rec, shard, removed);
@@ -18842,7 +18853,8 @@ HD__INLINE void hd__recorder_gone(hd_recorder *rec, hd__shard *shard, hd__shown_
     if (for_good) hd__site_temporary(rec, shard, removed->context, removed->address, removed->size);
 }
 
-/* Inside: takes a block out, unless it is being reallocated: then another that was not recorded has its address. */
+/* Inside: takes a block out. Not during its realloc: then the address belongs to another block, which was not
+   recorded. */
 HD__NOINLINE static bool hd__recorder_remove(hd_recorder *rec, uint64_t address, bool for_good,
                                              hd_allocation *removed) {
     hd__shown_shard *shown;
@@ -18865,7 +18877,7 @@ HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address) {
     return found;
 }
 
-/* Moves a block that is at an address still from one site to another. */
+/* Moves a block from one site to another, if it is still at its address. */
 static bool hd__recorder_move(hd_recorder *rec, const hd_allocation *was, uint32_t site) {
     hd__shown_shard *shown;
     hd__shard *shard = hd__shard_lock(rec, was->address, &shown);
@@ -18894,7 +18906,7 @@ HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, cons
     shard = hd__shard_lock(rec, at, &shown);
     found = hd_register_find(shard->reg, at, &was) && was.context > rec->inherited;
     hd__shard_unlock(shard, shown);
-    if (found) {                 /* no two locks at once: it may have gone, or be another by now */
+    if (found) {                 /* never two locks at once: by now the block may be freed or replaced */
         hd_frame frame;
         context = hd__site_context(rec, was.context);
         frame = hd_contexts_frame(rec->contexts, context);
@@ -18917,7 +18929,7 @@ HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *modu
     hd__shown_module *m;
     bool whole = false;
     if (!rec) return false;
-    hd_record_suspend();         /* an unwinder calls this from inside, without any lock */
+    hd_record_suspend();         /* an unwinder calls this from inside the recorder, without any lock */
     hd__mutex_lock(&rec->site_lock);
     m = (hd__shown_module *)hd__filler_next(&rec->modules, &rec->land, &rec->record->modules, sizeof *m);
     if (m && (m->path = hd__land_text(&rec->land, module->path))) {
@@ -18954,7 +18966,7 @@ HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start) {
     hd_record_resume();
 }
 
-/* Whether a text of the region is this one. */
+/* Whether a text of the region equals this one. */
 static bool hd__recorder_stat_text_is(const hd__land *land, uint64_t offset, hd_str text) {
     const char *at = (const char *)land->base + offset;
     uint32_t length;
@@ -18971,7 +18983,7 @@ static hd_str hd__recorder_stat_text(const char *s) {
     return text;
 }
 
-/* The row of an allocator's value, which is made when there is none yet. NULL: there is no room. */
+/* The row of an allocator's statistic, made if needed. NULL: out of memory, or too many rows. */
 static hd__shown_stat *hd__recorder_stat_row(hd_recorder *rec, const hd_allocator_stat *of) {
     hd_str allocator = hd__recorder_stat_text(of->allocator), name = hd__recorder_stat_text(of->name),
         units = hd__recorder_stat_text(of->units);
@@ -19015,7 +19027,7 @@ HEAPDUMP_API bool hd_recorder_allocator_stats(hd_recorder *rec, const hd_allocat
     return whole;
 }
 
-/* The locks that recorders share are taken once per fork, by the first that prepares. */
+/* The first recorder that prepares a fork takes the locks that recorders share. */
 static HD__THREAD_LOCAL uint32_t hd__recorder_forking;
 
 HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec) {
@@ -19045,7 +19057,7 @@ HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec) {
     hd_record_resume();
 }
 
-/* Whoever takes a chunk holds one of the locks. */
+/* Holds all locks of a fork, since chunks are only taken under one of them. */
 HEAPDUMP_API uint64_t hd_recorder_region_bytes(hd_recorder *rec, uint64_t bytes) {
     uint64_t used;
     if (!rec || !rec->land.base) return 0;
@@ -19063,8 +19075,8 @@ HEAPDUMP_API uint64_t hd_recorder_region_bytes(hd_recorder *rec, uint64_t bytes)
     return bytes;
 }
 
-/* In the child the parent's sites are numbers of what was inherited, and a record of its own begins; in pages of
-   the OS when the region has no room for it, lest the child adds to its parent's. */
+/* In the child, the parent's sites become numbers of inherited blocks, and a new record begins. If the region has no
+   room for it, the record is in pages of the OS: the child must not add to its parent's record. */
 HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec) {
     hd__shown_record *parent;
     hd__land land;
@@ -19072,7 +19084,7 @@ HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec) {
     if (!rec) return false;
     parent = rec->record;
     land = rec->land;
-    /* a sample of its own: what parent and child miss adds up otherwise */
+    /* a different sample: otherwise parent and child would miss the same blocks */
     rec->sample_seed = hd__hash_u64(rec->sample_seed, hd__os_pid());
     hd__thread_own.sampler = hd__thread_own.last_by = 0;
     rec->land.names_left = rec->land.memory = 0;
@@ -19087,7 +19099,8 @@ HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec) {
     for (uint32_t i = 0; i < rec->shards; i++) {
         hd__shard *shard = &rec->shard[i];
         memset(shard->pending, 0, sizeof shard->pending);
-        while (shard->resize_used) shard->resizes[--shard->resize_used].block.address = 0; /* other threads' */
+        while (shard->resize_used) shard->resizes[--shard->resize_used].block.address = 0; /* reallocs of other
+                                                                                              threads */
         shard->resizing = 0;
     }
     hd__recorder_record_drop(rec, &land, parent);
@@ -19095,14 +19108,14 @@ HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec) {
     return shown;
 }
 
-/* Live bytes, what shards keep to themselves included. */
+/* Live bytes, with the bytes that shards hold back. */
 static uint64_t hd__recorder_record_live(const hd__shown_record *r, uint32_t shards) {
     uint64_t live = 0;
     for (uint32_t i = 0; i < shards; i++) live += hd__shard_live(&r->shard[i]);
     return live;
 }
 
-/* The last peak: what its sites add up to. */
+/* The bytes at the last peak. The values that sites keep for it add up to this. */
 static uint64_t hd__recorder_record_peak(const hd__shown_record *r, uint32_t shards) {
     uint64_t number = hd__peak_of(hd__figure(&r->peak_turn)), peak = 0;
     for (uint32_t i = 0; i < shards; i++) {
@@ -19112,7 +19125,7 @@ static uint64_t hd__recorder_record_peak(const hd__shown_record *r, uint32_t sha
     return peak;
 }
 
-/* Whether live bytes pass 2^64. */
+/* Whether live bytes exceed 2^64. */
 static bool hd__recorder_record_wraps(const hd__shown_record *r, uint32_t shards) {
     uint64_t live = hd__figure(&r->live_bytes);
     int64_t wraps = (int64_t)hd__figure(&r->live_wraps);
@@ -19136,7 +19149,7 @@ HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec) {
     return rec ? rec->contexts : NULL;
 }
 
-/* A record's own counters. */
+/* The counters of a record itself. */
 static void hd__recorder_record_counters(const hd__shown_record *r, uint32_t shards, hd_recorder_counters *stats) {
     stats->live_bytes = hd__recorder_record_live(r, shards);
     stats->peak_bytes = hd__recorder_record_peak(r, shards);
@@ -19175,7 +19188,7 @@ HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stat
     hd_record_resume();
 }
 
-/* Shows a block to the caller. Under the lock of its shard. */
+/* Passes a block to the caller. Under the lock of its shard. */
 static void hd__recorder_visit_block(hd_recorder *rec, const hd__shard *shard, hd_allocation *a,
                                      void (*each)(void *user, const hd_allocation *live), void *user) {
     if (rec->shows_blocks) {
@@ -19213,7 +19226,7 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
    A block stays in the register during its realloc, so that no snapshot lacks it. If another thread gets its address
    first, the new block replaces it there, and the old block is counted from a place in its shard. */
 
-/* There is no memory for a place: the block leaves the register until its realloc has ended. */
+/* Without memory for a place, the block leaves the register until its realloc has ended. */
 HD__NOINLINE static void hd__recorder_resize_out(hd_recorder *rec, hd_resize *resize) {
     hd_allocation old;
     if (!hd__recorder_remove(rec, resize->address, false, &old)) {
@@ -19225,7 +19238,7 @@ HD__NOINLINE static void hd__recorder_resize_out(hd_recorder *rec, hd_resize *re
     resize->time = old.time;
 }
 
-/* Its block, with its site's number for its context. */
+/* The block of a realloc. Its context is its site's number. */
 static hd_allocation hd__recorder_resize_block(const hd_resize *resize) {
     hd_allocation a;
     a.address = resize->address;
@@ -19279,8 +19292,8 @@ static bool hd__recorder_resize_take(hd__shard *shard, const hd_resize *resize, 
     return true;
 }
 
-/* Inside: replaces a block by another, whose context is its site's number; address 0: by none. It locks two shards in
-   the order of their numbers. */
+/* Inside: replaces a block by `now`; its context is its site's number. With address 0 the block is only removed.
+   Locks two shards in the order of their numbers. */
 HD__NOINLINE static bool hd__recorder_resized(hd_recorder *rec, const hd_resize *resize, hd_allocation *now) {
     uint32_t from = hd__shard_number(rec, resize->address);
     uint32_t to = now->address ? hd__shard_number(rec, now->address) : from;
@@ -19334,7 +19347,7 @@ HEAPDUMP_API bool hd_record_resized(hd_recorder *rec, const hd_resize *resize, c
         allocation.context = hd__site_of(rec, hd__recorder_context(rec, type));
         allocation.time = rec->clock ? rec->clock(rec->user) : 0;
     }
-    hd__thread_own.last = last;  /* until the old one has gone */
+    hd__thread_own.last = last;  /* until the old block is removed */
     recorded = HD__UNLIKELY(resize->site) ? hd__recorder_resized_out(rec, resize, &allocation)
                                           : hd__recorder_resized(rec, resize, &allocation);
     if (now) hd__thread_own.last = allocation.address;
@@ -19362,20 +19375,20 @@ HEAPDUMP_API void hd_record_not_resized(hd_recorder *rec, const hd_resize *resiz
 }
 
 /* ========================================================================= >>recorder.sight
-   Records as they are looked at: one of this process, or one in a region that others write to meanwhile. They may be
-   hostile: a word is copied once, an offset followed only within the region, and no more rows are read than fit into
-   the region. */
+   An observer's access to records: a record of this process, or one in a region that other processes write to
+   meanwhile. These may be hostile. So each word is copied once, an offset is followed only within the region, and no
+   more rows are read than fit into the region. */
 
-/* A record that is looked at. */
+/* A record under observation. */
 typedef struct hd__sight {
     const uint8_t *base;         /* of the region; NULL: pages of this process */
     uint64_t size;
     const hd__shown_record *record;
-    uint32_t shards;             /* of the record, as they were when it was found */
-    const hd_contexts *contexts; /* of this process; NULL: those that the record shows */
+    uint32_t shards;             /* of the record, when it was found */
+    const hd_contexts *contexts; /* of this process; NULL: the contexts in the record */
 } hd__sight;
 
-/* What lies at an offset; NULL: it leads out of the region. */
+/* Memory at an offset; NULL: the offset leads out of the region. */
 static const void *hd__sight_at(const hd__sight *v, uint64_t offset, uint64_t bytes) {
     if (!v->base) return (const void *)(uintptr_t)offset;
     if (offset % 8 || offset < sizeof(hd__region) || offset >= v->size || bytes > v->size - offset) return NULL;
@@ -19407,7 +19420,8 @@ static bool hd__sight_find(hd__sight *v, const void *region, uint64_t bytes, uin
     offset = hd__figure(place);
     v->record = (const hd__shown_record *)hd__sight_at(v, offset, hd__recorder_record_size(1));
     if (!v->record) return false;
-    if (HD__ATOMIC_LOAD_RELAXED(&v->record->number) != number) return false; /* several would be one */
+    if (HD__ATOMIC_LOAD_RELAXED(&v->record->number) != number) return false; /* otherwise several numbers could lead
+                                                                                to one record */
     v->shards = HD__ATOMIC_LOAD_RELAXED(&v->record->shards);
     return v->shards <= HD__SHOWN_SHARDS && hd__sight_at(v, offset, hd__recorder_record_size(v->shards));
 }
@@ -19417,17 +19431,18 @@ static hd_status hd__sight_open(hd__sight *v, const void *region, uint64_t bytes
     return hd__fail(err, HD_INVALID, "the region has no recorder with number %u", (uint64_t)number);
 }
 
-/* How far up a fork's parents are followed: each is looked through for every context of a child's. */
+/* Maximum number of a fork's ancestors. Each ancestor may be searched for every context of a child. */
 enum { HD__SIGHT_PARENTS = 64 };
 
-/* The record of a fork's parent: false when there is none, or it is no older, which would have no end. */
+/* The record of a fork's parent. False: none, or it is not older; following that could loop. */
 static bool hd__sight_parent(const hd__sight *v, hd__sight *parent) {
     uint32_t number = HD__ATOMIC_LOAD_RELAXED(&v->record->parent), own = HD__ATOMIC_LOAD_RELAXED(&v->record->number);
     return v->base && number < own && hd__sight_find(parent, v->base, v->size, number) &&
            HD__ATOMIC_LOAD_RELAXED(&parent->record->number) == number;
 }
 
-/* A node of a record, or of an ancestor's; its parent is below it, as nodes are made. False: it is not there. */
+/* A node of a record or of an ancestor's record. A parent has a lower number than its children. False: node not
+   found. */
 static bool hd__sight_node(const hd__sight *v, uint32_t context, hd__shown_node *node) {
     const hd__shown_node *n;
     hd__sight at = *v;
@@ -19451,7 +19466,7 @@ static bool hd__sight_node(const hd__sight *v, uint32_t context, hd__shown_node 
     return true;
 }
 
-/* A text of the region, copied: who wrote it may change it. */
+/* Copies a text of the region, because its writer may change it. */
 static hd_str hd__sight_text(const hd__sight *v, uint64_t offset, char *buffer, size_t capacity) {
     const uint32_t *length = (const uint32_t *)hd__sight_at(v, offset, 8);
     hd_str text = { buffer, length ? HD__ATOMIC_LOAD_RELAXED(length) : 0 };
@@ -19487,8 +19502,8 @@ static void hd__sight_modules(const hd__sight *v,
     }
 }
 
-/* Calls back for all blocks that live, where they are shown. One that changes meanwhile is passed by. Columns of a
-   region may lead to the same rows: no more are read than it has room for. */
+/* Calls back for all live blocks that the record shows. A block that changes meanwhile is skipped. Columns of a
+   hostile region may share rows, so no more rows are read than the region has room for. */
 static void hd__sight_blocks(const hd__sight *v,
                              void (*each)(void *user, uint32_t site, uint64_t size, uint32_t time), void *user) {
     uint64_t at = hd__figure(&v->record->blocks), most = v->base ? v->size / sizeof(hd__shown_block) : HD_UNKNOWN;
@@ -19509,7 +19524,7 @@ static void hd__sight_blocks(const hd__sight *v,
     }
 }
 
-/* Bytes of the rows that a record says it has. */
+/* Bytes of all rows, by the counts in the record. */
 static uint64_t hd__sight_bytes(const hd__sight *v) {
     const hd__shown_record *r = v->record;
     uint64_t at = hd__figure(&r->blocks), sum = 0;
@@ -19523,7 +19538,7 @@ static uint64_t hd__sight_bytes(const hd__sight *v) {
     return sum;
 }
 
-/* What a site has of a kind: bytes, blocks, variance; live ones modulo 2^64. */
+/* A site's sums of one kind: bytes, blocks, variance. Live sums are modulo 2^64. */
 static hd__weight hd__sight_sums(const hd__shown_site *s, const hd__shown_site_error *e, hd_heap_kind kind,
                                  uint64_t peak) {
     hd__weight w = { 0, 0, 0 };
@@ -19545,7 +19560,7 @@ static hd__weight hd__sight_sums(const hd__shown_site *s, const hd__shown_site_e
 typedef struct hd__sight_read {
     hd__weight weight;
     uint32_t moves;
-    bool moved;                  /* it is read together with others */
+    bool moved;                  /* it is read again together with others */
 } hd__sight_read;
 
 /* The sites of a record while they are read. */
@@ -19554,14 +19569,14 @@ typedef struct hd__sight_reading {
     const hd__shown_pending *pending;
     const hd__shown_pending_kept *kept;
     hd_heap_kind kind;
-    bool sampled, unsettled;     /* unsettled: not all could be read before or after an operation */
+    bool sampled, unsettled;     /* unsettled: some sums could only be read in the middle of an operation */
     uint64_t peak;
-    uint32_t sites, tries;       /* tries: left for the whole record, which may be hostile */
+    uint32_t sites, tries;       /* tries: number left for the whole record, which may be hostile */
     hd__sight_read *read;
     uint32_t *moved, moved_count;
 } hd__sight_reading;
 
-/* Adds the pending sums of a kind in one place. */
+/* Adds the pending sums at one place that belong to the kind. */
 static void hd__sight_pending(const hd__sight_reading *r, hd__weight *w, uint32_t place) {
     const hd__shown_pending *p = r->pending + place;
     const uint64_t *from = r->kind == HD_HEAP_TEMPORARY ? p->temporary : p->total;
@@ -19614,8 +19629,8 @@ static bool hd__sight_try(const hd__sight_reading *r, uint32_t i) {
 
 enum { HD__SIGHT_SPINS = 100, HD__SIGHT_NAP = 10000, HD__SIGHT_NAPS = 64, HD__SIGHT_ROUNDS = 8 };
 
-/* Whether to try again after `tries` tries: at first at once, then after a nap, which gives a thread that lost the
-   processor time to go on. A nap takes HD__SIGHT_NAP of the tries that are left. */
+/* Whether to try again after `tries` tries. The first tries follow at once. Later ones follow a nap, which gives time
+   to a thread that lost the processor. A nap uses up HD__SIGHT_NAP tries. */
 static bool hd__sight_again(hd__sight_reading *r, uint32_t tries, uint32_t spins) {
     uint32_t costs = tries < spins ? 1 : HD__SIGHT_NAP;
     if (r->tries < costs) return false;
@@ -19624,7 +19639,7 @@ static bool hd__sight_again(hd__sight_reading *r, uint32_t tries, uint32_t spins
     return true;
 }
 
-/* Reads all moved sites at one moment, as far as blocks are concerned that go from one to another. */
+/* Reads all moved sites at one moment: no block moves from one to another while they are read. */
 static bool hd__sight_together(hd__sight_reading *r) {
     for (uint32_t tries = 0;; tries++) {
         bool whole = true;
@@ -19667,7 +19682,7 @@ static void hd__sight_read_sites(hd__sight_reading *r) {
     if (r->kind == HD_HEAP_LIVE) hd__sight_settle(r);
 }
 
-/* Operations that do not end while they are looked at. */
+/* Number of operations that do not end while they are observed. */
 static uint32_t hd__sight_under_way(hd__sight_reading *r) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->view->shards; i++)
@@ -19680,26 +19695,27 @@ static uint32_t hd__sight_under_way(hd__sight_reading *r) {
 }
 
 /* ========================================================================== >>recorder.view
-   Snapshots: what a record's sites say, as a profile. Costs contexts, not blocks, and holds up nobody: what a thread
-   is doing meanwhile is in it, or half in it, or not yet. */
+   Snapshots: the sums of a record's sites as a profile. The cost depends on the number of contexts, not of blocks. No
+   recording thread waits. An operation that runs meanwhile is included in whole, in half, or not yet. */
 
-/* What the sample of a context says. */
+/* The estimates for a context in a sampled recording. */
 typedef struct hd__snapshot_estimate {
     double bytes, blocks, variance;
 } hd__snapshot_estimate;
 
-/* Blocks of one site and one class of age, as counters are: of a sample in 65,536ths. */
+/* Sums of one site by class of age. Blocks of a sample are in 65,536ths, as in the counters. */
 typedef hd__weight hd__snapshot_by_age[HD_AGES];
 
-/* A node of the tree of modules: their addresses and times. A time is the number of modules closed before. */
+/* A node of a tree of modules: the range of their addresses and times. A time is the number of modules unloaded
+   before. */
 typedef struct hd__snapshot_module_span {
     uint64_t start, end;
     uint32_t born, died;
 } hd__snapshot_module_span;
 
-/* Bytes and blocks by context, and the nodes of the profile that contexts become. */
+/* Bytes and blocks by context, and the profile's nodes for contexts. */
 typedef struct hd__snapshot {
-    hd__mem *mem;                /* the profile's */
+    hd__mem *mem;                /* of the profile */
     hd__sight view;
     const hd_snapshot_options *options;
     hd_profile *profile;
@@ -19707,24 +19723,25 @@ typedef struct hd__snapshot {
     uint64_t *bytes, *blocks;    /* by context; blocks of a sample in 65,536ths */
     uint64_t sample_bytes;
     double *variances;           /* by context; NULL: nothing is sampled */
-    hd__snapshot_estimate rounded; /* what rounding has taken away so far, so that totals keep it */
-    uint32_t *node, *stack;      /* by context: its backtrace node, from 1; 0 when not known yet */
-    uint32_t own;                /* contexts below are the parent's; `used` lists those that have something */
-    uint32_t *used, *sorted;     /* with room for one per site; `sorted` follows */
+    hd__snapshot_estimate rounded; /* the rest of all rounding so far, which is carried on so that totals are right */
+    uint32_t *node, *stack;      /* by context: its backtrace node, from 1; 0: not known yet */
+    uint32_t own;                /* lower contexts are the parent's; `used` lists those with bytes or blocks */
+    uint32_t *used, *sorted;     /* room for one per site; `sorted` follows */
     uint32_t used_count, used_room;
-    uint32_t thread_axis, age_axis; /* HD_NONE: the profile has none */
-    uint32_t *thread;            /* by context that has a node: that of its thread; where there is the axis */
-    uint32_t *site;              /* by context: its site, from 1; 0: none. Where there are ages */
+    uint32_t thread_axis, age_axis; /* HD_NONE: not in this profile */
+    uint32_t *thread;            /* by context that has a node: the node of its thread. NULL: no thread axis */
+    uint32_t *site;              /* by context: its site, from 1; 0: none. NULL: no age axis */
     hd__snapshot_by_age *aged;   /* by site */
     uint32_t aged_sites;
     uint32_t age_node[HD_AGES];
     uint32_t now;
-    hd__shown_module *modules;   /* those that program counters are named by; the path is an offset still. Sorted */
+    hd__shown_module *modules;   /* modules that give names to program counters, sorted; the path is still an
+                                    offset */
     size_t module_count, module_room, last_module;
-    size_t transparent;          /* how many of them, which are the first */
-    hd__snapshot_module_span *spans[2]; /* trees of transparent modules and of the others; the root is 1 */
+    size_t transparent;          /* number of transparent modules, which come first */
+    hd__snapshot_module_span *spans[2]; /* trees of transparent and of other modules; the root is 1 */
     size_t leaves[2];
-    uint64_t steps;              /* left to find modules */
+    uint64_t steps;              /* number of steps left for finding modules */
 } hd__snapshot;
 
 static void hd__snapshot_drop(hd__snapshot *s) {
@@ -19740,7 +19757,8 @@ static void hd__snapshot_drop(hd__snapshot *s) {
         if (s->spans[i]) hd__mem_cfree(s->mem, s->spans[i], s->leaves[i], 2 * sizeof *s->spans[i]);
 }
 
-/* Room for n contexts. Zeros that nobody touches cost nothing: a fork's child uses few of its parent's. */
+/* Makes room for n contexts. Zeroed memory that is never touched costs nothing: a fork's child uses few of its
+   parent's contexts. */
 static hd_status hd__snapshot_room(hd__snapshot *s, uint64_t n, hd_error *err) {
     const hd_limits *limits = &s->options->options.limits;
     if (!s->view.contexts && limits->max_records && n > limits->max_records)
@@ -19758,7 +19776,7 @@ static hd_status hd__snapshot_room(hd__snapshot *s, uint64_t n, hd_error *err) {
     return HD_OK;
 }
 
-/* Prepares for contexts of a parent, which are listed: there may be many more than a child uses. */
+/* Prepares a list of the parent's contexts that are used: a parent may have many more contexts than a child uses. */
 static hd_status hd__snapshot_inherits(hd__snapshot *s, uint32_t sites, hd_error *err) {
     if (s->view.contexts || !sites) return HD_OK;
     s->own = HD__ATOMIC_LOAD_RELAXED(&s->view.record->first_node);
@@ -19770,7 +19788,7 @@ static hd_status hd__snapshot_inherits(hd__snapshot *s, uint32_t sites, hd_error
     return s->used ? HD_OK : hd__mem_fail(s->mem, err);
 }
 
-/* Called before something is added to a context. */
+/* Called before the first addition to a context: lists it if it is the parent's. */
 static void hd__snapshot_use(hd__snapshot *s, uint32_t context, const hd__weight *w) {
     bool first = !s->bytes[context] && !s->blocks[context] && (w->bytes || w->blocks);
     if (context < s->own && first && s->used_count < s->used_room) s->used[s->used_count++] = context;
@@ -19781,7 +19799,7 @@ static bool hd__snapshot_before(const void *owner, uint32_t a, uint32_t b) {
     return a < b;
 }
 
-/* Contexts that may have something, in order: *at counts them, from 0. False: there are no more. */
+/* The next context that may have bytes or blocks, in order. *at counts them from 0. False: no more. */
 static bool hd__snapshot_next(hd__snapshot *s, size_t *at, uint32_t *context) {
     size_t i = (*at)++;
     if (!i && s->used_count) hd__sort(s->used, s->sorted, s->used_count, hd__snapshot_before, s);
@@ -19789,17 +19807,17 @@ static bool hd__snapshot_next(hd__snapshot *s, size_t *at, uint32_t *context) {
     return i < s->used_count + (s->n - s->own);
 }
 
-/* Adds what was read up by context. A context has one site at most: a record that says more is lying. */
+/* Adds the sums of sites up by context. In an honest record a context has at most one site. */
 static hd_status hd__snapshot_sum(hd__snapshot *s, const hd__sight_reading *r, uint64_t live, hd_error *err) {
     double unit = hd__sample_unit(s->sample_bytes);
     for (uint32_t i = 0; i < r->sites; i++) {
         const hd__shown_site *site = hd__sight_site(r, i);
         uint32_t context = site ? HD__ATOMIC_LOAD_RELAXED(&site->context) : 0;
         hd__weight w = r->read[i].weight;
-        if (!site) break;        /* the count is a lie */
+        if (!site) break;        /* the count is false */
         if (context >= s->n) continue;
-        if (w.bytes >> 63 && w.bytes > live && r->kind != HD_HEAP_TOTAL) continue; /* half of an operation: less
-                                                                                      than 0 */
+        if (w.bytes >> 63 && w.bytes > live && r->kind != HD_HEAP_TOTAL) continue; /* negative: read in the middle of
+                                                                                      an operation */
         if (w.blocks >> 63) w.blocks = 0;
         hd__snapshot_use(s, context, &w);
         if (!hd__sum(&s->bytes[context], w.bytes) || !hd__sum(&s->blocks[context], w.blocks))
@@ -19852,14 +19870,14 @@ HEAPDUMP_API const char *hd_age_name(uint32_t age_class) {
     return names[age_class < HD_AGES ? age_class : HD_AGES - 1];
 }
 
-/* The last time there is: a clock that began anew has small ones after large ones. */
+/* The latest time of all blocks. A clock that wrapped gives small times after large ones. */
 static void hd__snapshot_newest(void *user, uint32_t site, uint64_t size, uint32_t time) {
     hd__snapshot *s = (hd__snapshot *)user;
     (void)site, (void)size;
     if ((int32_t)(time - s->now) > 0) s->now = time;
 }
 
-/* A block that was allocated after `now` was read is new. */
+/* A block that was allocated after `now` was read counts as new. */
 static void hd__snapshot_age(void *user, uint32_t site, uint64_t size, uint32_t time) {
     hd__snapshot *s = (hd__snapshot *)user;
     const uint32_t minute = 60000;
@@ -19868,12 +19886,13 @@ static void hd__snapshot_age(void *user, uint32_t site, uint64_t size, uint32_t 
     if (site > s->aged_sites) return;
     to = &s->aged[site][age > UINT32_MAX - minute ? 0 : hd_age_class(age)];
     if (s->sample_bytes) w = hd__sample_weight(s->sample_bytes, size);
-    if (!hd__sum(&to->bytes, w.bytes)) to->blocks = HD_UNKNOWN; /* told as an overflow */
+    if (!hd__sum(&to->bytes, w.bytes)) to->blocks = HD_UNKNOWN; /* reported later as an overflow */
     else if (to->blocks != HD_UNKNOWN) to->blocks += w.blocks;
     to->variance += w.variance;
 }
 
-/* Live blocks by site and age, and which sites contexts have. What contexts have is then what these come to. */
+/* Sums live blocks by site and age, and finds the site of each context. The sums of contexts become the sums of these
+   blocks. */
 static hd_status hd__snapshot_ages(hd__snapshot *s, hd_error *err) {
     const hd__shown_record *r = s->view.record;
     double unit = hd__sample_unit(s->sample_bytes);
@@ -19906,7 +19925,7 @@ static hd_status hd__snapshot_ages(hd__snapshot *s, hd_error *err) {
     return HD_OK;
 }
 
-/* Adds sites up by context. A site's context was there before it was shown. */
+/* Adds sites up by context. A site's context is shown before the site. */
 static hd_status hd__snapshot_sites(hd__snapshot *s, hd_error *err) {
     const hd__sight *v = &s->view;
     const hd__shown_record *r = v->record;
@@ -19939,7 +19958,7 @@ static bool hd__snapshot_module_before(const void *owner, uint32_t a, uint32_t b
     return x->born != y->born ? x->born < y->born : a < b;
 }
 
-/* Transparent ones first, each by address and then by time. */
+/* Sorts modules: transparent ones first, each group by address and then by time. */
 static hd_status hd__snapshot_sort_modules(hd__snapshot *s, hd_error *err) {
     size_t n = s->module_count;
     hd__shown_module *sorted = (hd__shown_module *)hd__mem_calloc(s->mem, s->module_room, sizeof *sorted);
@@ -19954,7 +19973,7 @@ static hd_status hd__snapshot_sort_modules(hd__snapshot *s, hd_error *err) {
     return HD_OK;
 }
 
-/* Makes the tree over n modules from the first on. */
+/* Makes the tree over n modules, beginning with `first`. */
 static hd_status hd__snapshot_span(hd__snapshot *s, int which, size_t first, size_t n, hd_error *err) {
     hd__snapshot_module_span *span;
     size_t leaves = 1;
@@ -19979,7 +19998,7 @@ static hd_status hd__snapshot_span(hd__snapshot *s, int which, size_t first, siz
     return HD_OK;
 }
 
-/* Modules are there before the contexts that lie in them. */
+/* Reads the modules after the contexts: a module is shown before the contexts in it. */
 static hd_status hd__snapshot_modules(hd__snapshot *s, hd_error *err) {
     if (!s->view.record) return HD_OK;
     hd__sight_modules(&s->view, hd__snapshot_module, s);
@@ -20003,8 +20022,8 @@ static bool hd__snapshot_is_in(const hd__shown_module *m, uint64_t pc, uint32_t 
     return pc - 1 >= m->start && pc - 1 < m->end && m->born <= closed && (m->died == HD_NONE || m->died > closed);
 }
 
-/* Searches a tree. Modules seldom overlap, so that this is mostly one path. Thousands of overlaps are forged: once
-   all steps are used, a search may only take a few. */
+/* Searches a tree. Honest modules seldom overlap, so the search usually follows one path. A forged record may have
+   thousands of overlaps. Once all steps are used up, a search may only take a few. */
 static const hd__shown_module *hd__snapshot_search(hd__snapshot *s, int which, uint64_t pc, uint32_t closed) {
     size_t stack[2 * 64], depth = 0, first = which ? s->transparent : 0;
     uint32_t steps = 0;
@@ -20023,7 +20042,7 @@ static const hd__shown_module *hd__snapshot_search(hd__snapshot *s, int which, u
     return NULL;
 }
 
-/* The module that a program counter lay in when its context was made; NULL: in none. */
+/* The module that contained a program counter when its context was made; NULL: none. */
 static const hd__shown_module *hd__snapshot_module_of(hd__snapshot *s, uint64_t pc, uint32_t closed) {
     const hd__shown_module *m = hd__snapshot_search(s, 0, pc, closed);
     if (m) return m;
@@ -20034,7 +20053,7 @@ static const hd__shown_module *hd__snapshot_module_of(hd__snapshot *s, uint64_t 
     return m;
 }
 
-/* MODULE+0xOFFSET, inside the call that returns to the program counter. */
+/* MODULE+0xOFFSET, for an address inside the call that returns to the program counter. */
 static hd_str hd__snapshot_pc(hd__snapshot *s, const hd__shown_node *node, char *buffer, size_t capacity) {
     const hd__shown_module *m = hd__snapshot_module_of(s, node->value, node->kind >> 8);
     hd_str path;
@@ -20054,7 +20073,7 @@ static hd_str hd__snapshot_frame_name(hd__snapshot *s, const hd__shown_node *nod
     return hd__snapshot_pc(s, node, buffer, capacity);
 }
 
-/* The thread of a context, whose backtrace node is the root. */
+/* The node of a thread's context. Its backtrace node is the root. */
 static hd_status hd__snapshot_thread(hd__snapshot *s, uint32_t context, const hd__shown_node *n, hd_error *err) {
     char buffer[256];
     hd_str name;
@@ -20064,7 +20083,7 @@ static hd_status hd__snapshot_thread(hd__snapshot *s, uint32_t context, const hd
     return hd_profile_node(s->profile, s->thread_axis, 0, name, &s->thread[context], err);
 }
 
-/* The backtrace node of a context that is no type. A context whose parents are not there begins at the root. */
+/* The backtrace node of a context that is not a type. A context without its parents begins at the root. */
 static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *node, hd_error *err) {
     char buffer[1024];
     hd__shown_node n;
@@ -20094,7 +20113,7 @@ static hd_status hd__snapshot_node(hd__snapshot *s, uint32_t context, uint32_t *
     return HD_OK;
 }
 
-/* The file of the innermost code that did not ask on behalf of its caller. */
+/* The file name of the innermost module that is not transparent. */
 static hd_str hd__snapshot_module_name(hd__snapshot *s, uint32_t context, char *buffer, size_t capacity) {
     const hd__shown_module *found = NULL;
     hd__shown_node n;
@@ -20117,7 +20136,7 @@ static hd_str hd__snapshot_module_name(hd__snapshot *s, uint32_t context, char *
     return name;
 }
 
-/* Rounds to a whole number, and carries what that took away or added to the next one. */
+/* Rounds to a whole number, and carries the rounding error to the next call. */
 static uint64_t hd__snapshot_round(double value, double *rest) {
     double with = value + *rest;
     uint64_t whole = with <= 0 ? 0 : with >= 1.8e19 ? UINT64_MAX - 1 : (uint64_t)(with + 0.5);
@@ -20135,7 +20154,7 @@ static hd_status hd__snapshot_add(hd__snapshot *s, const uint32_t *nodes, uint64
     return hd_profile_add_amount(s->profile, nodes, &amount, err);
 }
 
-/* A cell for each age that a context's blocks have. */
+/* Adds a cell for each class of age among a context's blocks. */
 static hd_status hd__snapshot_aged(hd__snapshot *s, uint32_t context, uint32_t *nodes, hd_error *err) {
     const hd__weight *aged = s->aged[s->site[context]];
     double unit = hd__sample_unit(s->sample_bytes);
@@ -20184,7 +20203,8 @@ static hd_status hd__snapshot_cells(hd__snapshot *s, hd_error *err) {
     return HD_OK;
 }
 
-/* A profile, empty, and what fills it. `axes`: those of the record, beside the two that all have. */
+/* Makes an empty profile, and prepares to fill it. `axes`: axes of the record, besides the two that every profile
+   has. */
 static hd_status hd__snapshot_begin(hd__snapshot *s, const hd_snapshot_options *options, uint32_t axes,
                                     hd_error *err) {
     hd_profile_desc desc = HD_ZERO;
@@ -20346,7 +20366,7 @@ HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t by
     return hd__snapshot_end(&s, status, out);
 }
 
-/* What sites have of live blocks. */
+/* Lifetimes of live blocks by site. */
 typedef struct hd__view_live_lifetimes {
     hd_lifetimes *live;
     uint32_t sites, now;
@@ -20408,7 +20428,7 @@ HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t b
     return HD_OK;
 }
 
-/* Whom modules are told to. */
+/* The caller's function for modules, and its argument. */
 typedef struct hd__view_told_modules {
     void (*each)(void *user, const hd_module *module, bool loaded);
     void *user;
@@ -20465,37 +20485,37 @@ HEAPDUMP_API hd_status hd_recorder_view_allocator_stats(const void *region, uint
 }
 
 /* ========================================================================= >>recorder.pages
-   Blocks come in order of their addresses, from the register's buckets, which are pages themselves, or sorted. So one
-   page is looked at at a time: whose blocks are on it is a list through the rows of these, and nothing is allocated
-   while shards are locked. Blocks do not overlap once each ends where the next begins; only the last one passes the
-   end of a page, and the pages that it covers are one step. */
+   Blocks come in order of their addresses: in a process from the register, whose buckets are pages, elsewhere from a
+   sorted list. So only one page is processed at a time. The rows with blocks on that page form a linked list, and
+   nothing is allocated while shards are locked. A block that overlaps the next one is cut where the next one begins.
+   Then only the last block on a page can pass its end, and the whole pages that it covers are one step. */
 
 typedef struct hd__paging_row {
     hd_page_use use;
-    uint64_t here;               /* bytes on the page that is looked at; 0: it is not on it */
-    uint32_t next;               /* of those on that page; HD_NONE: none */
+    uint64_t here;               /* bytes on the page in progress; 0: none */
+    uint32_t next;               /* the next row on that page; HD_NONE: none */
 } hd__paging_row;
 
 struct hd_pages {
     hd__mem mem;
     hd_pages_summary total;
-    hd__paging_row *rows;        /* those with blocks come first, once it is whole */
+    hd__paging_row *rows;        /* at the end, rows with blocks come first */
     size_t room, count;
 };
 
 typedef struct hd__paging {
     const hd_pages_options *options;
     hd_pages *p;
-    hd_recorder *rec;            /* whose sites the contexts of blocks are; NULL: they are contexts */
-    unsigned shift;              /* bits of a page */
-    uint32_t contexts;           /* those from here on are left out */
-    uint64_t page, used;         /* the page that is looked at, and bytes in use there */
-    uint32_t first;              /* a row that is on it; HD_NONE: none is */
-    uint64_t address, end;       /* the last block, which the next one may end; end 0: none */
+    hd_recorder *rec;            /* the contexts of blocks are numbers of its sites; NULL: they are contexts */
+    unsigned shift;              /* log2 of the bytes of a page */
+    uint32_t contexts;           /* higher contexts are left out */
+    uint64_t page, used;         /* the page in progress, and bytes in use there */
+    uint32_t first;              /* a row on that page; HD_NONE: none */
+    uint64_t address, end;       /* the last block, which the next one may cut off; end 0: none */
     uint32_t row;
 } hd__paging;
 
-/* Bytes of a page of the OS. */
+/* Size of a page of the OS. */
 static uint64_t hd__paging_default(void) {
 #if defined(_WIN32)
     SYSTEM_INFO info;
@@ -20509,7 +20529,7 @@ static uint64_t hd__paging_default(void) {
 #endif
 }
 
-/* Pages that are alike, one after the other. */
+/* Counts n consecutive pages with equal use. */
 static void hd__paging_pages(hd__paging *x, uint64_t page, uint64_t n, uint64_t used, bool shared) {
     hd_pages_summary *t = &x->p->total;
     uint64_t tenth = used * 10 >> x->shift;
@@ -20520,7 +20540,7 @@ static void hd__paging_pages(hd__paging *x, uint64_t page, uint64_t n, uint64_t 
     if (x->options->each) x->options->each(x->options->user, page << x->shift, n, used);
 }
 
-/* The page is done. Shares are the differences of rounded sums, so that they add up to the page. */
+/* Completes the page. Shares are differences of rounded sums, so they add up to the page. */
 static void hd__paging_flush(hd__paging *x) {
     uint32_t i = x->first;
     uint64_t sum = 0, given = 0;
@@ -20557,7 +20577,7 @@ static void hd__paging_on(hd__paging *x, uint64_t page, uint64_t bytes) {
     x->used += bytes;
 }
 
-/* Lays the last block on its pages. */
+/* Distributes the last block over its pages. */
 static void hd__paging_lay(hd__paging *x, uint64_t end) {
     uint64_t page_bytes = (uint64_t)1 << x->shift, from = x->address >> x->shift, to, left, covered;
     hd_page_use *use;
@@ -20579,7 +20599,7 @@ static void hd__paging_lay(hd__paging *x, uint64_t end) {
     hd__paging_on(x, to, end - (to << x->shift));
 }
 
-/* The block that comes next. */
+/* Adds the next block. */
 static void hd__paging_add(void *user, const hd_allocation *a) {
     hd__paging *x = (hd__paging *)user;
     uint32_t context = x->rec ? hd__site_context(x->rec, a->context) : a->context;
@@ -20597,7 +20617,7 @@ static void hd__paging_add(void *user, const hd_allocation *a) {
     x->p->total.blocks++;
 }
 
-/* Rows for so many contexts, or the groups of these. */
+/* Makes rows for contexts or their groups. */
 static hd_status hd__paging_begin(hd__paging *x, const hd_pages_options *options, uint64_t contexts, hd_error *err) {
     uint64_t bytes = options->page_bytes ? options->page_bytes : hd__paging_default();
     memset(x, 0, sizeof *x);
@@ -20638,10 +20658,10 @@ static hd_status hd__paging_end(hd__paging *x, hd_status status, hd_pages **out)
     return status;
 }
 
-/* 1 MiB of addresses is one shard's: so many leaves. */
+/* Number of leaves in 1 MiB of addresses, which all belong to one shard. */
 #define HD__PAGING_LEAVES ((1u << 20) >> (4 + HD__BUCKET_PLACE_BITS + HD__LEAF_BITS))
 
-/* Areas that shards have something in, in order, each once. To be freed: `room` pairs of keys. */
+/* Lists the areas in which any shard has blocks, in order, each once. The caller frees `room` pairs of keys. */
 static hd_status hd__paging_areas(hd_recorder *rec, hd__mem *mem, hd__sort_keyed **areas, size_t *count, size_t *room,
                                   hd_error *err) {
     uint64_t n = 0, have = 0;
@@ -20653,7 +20673,7 @@ static hd_status hd__paging_areas(hd_recorder *rec, hd__mem *mem, hd__sort_keyed
         if (rec->shard[i].reg->spans > each) each = (size_t)rec->shard[i].reg->spans;
         hd__mutex_unlock(&rec->shard[i].lock);
     }
-    each = 2 * each + 64;        /* others allocate meanwhile: what is too much is left out */
+    each = 2 * each + 64;        /* other threads allocate meanwhile: areas beyond this are left out */
     *room = (size_t)(2 * n + 64);
     *areas = (hd__sort_keyed *)hd__mem_calloc(mem, *room, 2 * sizeof **areas);
     numbers = *areas ? (uint64_t *)hd__mem_calloc(mem, each, sizeof *numbers) : NULL;
@@ -20715,7 +20735,7 @@ HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_option
     return status;
 }
 
-/* The blocks that a record shows: their addresses, each with its row. At most `room`; how many there are. */
+/* Lists the blocks that a record shows: the address of each, and its row. Returns their number, at most `room`. */
 static size_t hd__paging_addresses(const hd__sight *v, const hd__column *columns, hd__sort_keyed *keys, size_t room) {
     size_t n = 0, looked = 0;
     for (uint32_t i = 0; i < v->shards; i++) {
@@ -20731,7 +20751,7 @@ static size_t hd__paging_addresses(const hd__sight *v, const hd__column *columns
     return n;
 }
 
-/* What a row shows still, of the block that was found there; false: it has gone. */
+/* The block in a row, if it is still the block that was listed. False: it is gone. */
 static bool hd__paging_block(const hd__sight *v, const hd__column *columns, const hd__sort_keyed *key,
                              hd_allocation *a) {
     uint32_t shard = hd__shard_of(v->shards, key->key), site;
@@ -20756,7 +20776,7 @@ static hd_status hd__paging_view(hd__paging *x, const hd__sight *v, const hd__co
     hd__sort_keyed *keys;
     size_t n;
     for (uint32_t i = 0; i < v->shards; i++) room += hd__sight_rows(&columns[i]);
-    if (room > most) room = most; /* who says more is lying */
+    if (room > most) room = most; /* higher counts are false */
     keys = (hd__sort_keyed *)hd__mem_calloc(&mem, (size_t)room, 2 * sizeof *keys);
     if (!keys) return hd__mem_fail(&mem, err);
     n = hd__paging_addresses(v, columns, keys, (size_t)room);
