@@ -188,8 +188,8 @@ static int index_add_up(const arguments *a, index_source *s) {
         status = failed("merging", &err);
     if (!status && sum.indexed) memprof_warn_lost(sum.fields, s->built->fields);
     if (!status && sum.functions && !a->memprof.base)
-        display(stderr, "heapdump: counters of %llu functions are left out%s\n",
-                (unsigned long long)sum.functions,
+        display(stderr, "heapdump: the counters of %llu function%s are left out%s\n",
+                (unsigned long long)sum.functions, plural(sum.functions),
                 a->memprof.yaml || yaml_is_asked(a->out.to) ? "" : ": --base FILE keeps the counters of one file");
     s->indexed = sum.indexed;
     s->left_out = sum.left_out;

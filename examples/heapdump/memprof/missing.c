@@ -97,11 +97,11 @@ void symbols_warn_absent(symbols_counts *x) {
 void symbols_warn_unnamed(symbols_counts *x) {
     uint32_t nameless = x->absent + x->unnamed + x->outside;
     if (!nameless) return;
-    display(stderr, "heapdump: %u of %u addresses have no name:", nameless, x->addresses);
-        display(stderr, " %u lack a --binary%s", x->absent, x->absent < nameless ? "," : "");
-    if (x->unnamed) display(stderr, " %u are unknown to their binary%s", x->unnamed, x->outside ? "," : "");
-    if (x->outside) display(stderr, " %u are in no module", x->outside);
-    if (x->outside) display(stderr, " %u are in no module", x->outside);
+    display(stderr, "heapdump: no name for %u of %u address%s:", nameless, x->addresses,
+            x->addresses == 1 ? "" : "es");
+    if (x->absent) display(stderr, " %u without --binary%s", x->absent, x->absent < nameless ? "," : "");
+    if (x->unnamed) display(stderr, " %u not named in the --binary%s", x->unnamed, x->outside ? "," : "");
+    if (x->outside) display(stderr, " %u outside all modules", x->outside);
     fputc('\n', stderr);
     symbols_warn_absent(x);
 }

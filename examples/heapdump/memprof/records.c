@@ -227,8 +227,9 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
         memprof_collect(&r);
         status = memprof_show(a, &r);
         if (a->naming.opened)
-            display(stderr, "heapdump: %u addresses: the given binaries do not name %u, %u are the "
-                    "runtime's\n", r.symbols->addresses, r.symbols->unresolved, r.symbols->runtime);
+            display(stderr, "heapdump: no name for %u of %u address%s; left out, since of the MemProf runtime: %u\n",
+                    r.symbols->unresolved, r.symbols->addresses, r.symbols->addresses == 1 ? "" : "es",
+                    r.symbols->runtime);
         if (a->naming.opened) symbols_warn_absent(&counts);
     }
     free(r.sites);
@@ -469,7 +470,7 @@ int run_memprof(const arguments *a) {
     status = read_dump(a->input.files[0], &a->input, &first);
     if (status) return status;
     if (!hd_dump_memprof_index(first)) status = memprof_raw_records(a, first);
-    else if (a->input.file_count > 1) status = usage("memprof takes only one indexed profile");
+    else if (a->input.file_count > 1) status = usage("memprof takes only one indexed profile; merge adds up several");
     else status = index_show_records(a, hd_dump_memprof_index(first));
     hd_dump_free(first);
     return status;

@@ -193,10 +193,10 @@ static void index_warn_lost(const index_source *s, hd_memprof_layout layout) {
     uint32_t callees = index_callees(index);
     index_warn_unknown(s->numbers_lost + (layout == HD_MEMPROF_LLVM_4 ? 0 : index_unknown(index)));
     if (layout == HD_MEMPROF_LLVM_4) return;
-    if (callees) display(stderr, "heapdump: %s cannot hold callees of call sites: %u are left out\n", name, callees);
+    if (callees) display(stderr, "heapdump: %s cannot hold callees of call sites; left out: %u\n", name, callees);
     if (index->has_accesses)
-        display(stderr, "heapdump: %s cannot hold accesses to data: %u symbols and literals, %u known to be cold are "
-                "left out\n", name, index->access_count, index->cold_symbol_count + index->cold_literal_count);
+        display(stderr, "heapdump: %s cannot hold accesses to data; left out: %u symbols and literals, %u known to "
+                "be cold\n", name, index->access_count, index->cold_symbol_count + index->cold_literal_count);
 }
 
 /* Reports the written fields if most are left out by default. */
@@ -217,8 +217,8 @@ int index_finish(const arguments *a, index_source *s) {
         index_print_fields(a, s);
         index_warn_lost(s, index_layout(a, s));
         if (counts.lost_sites)
-            display(stderr, "heapdump: the RFC's layout holds only call sites on its call stacks, each once: "
-                    "%u are left out\n", counts.lost_sites);
+            display(stderr, "heapdump: the RFC's layout holds only call sites on its call stacks, each once; "
+                    "left out: %u\n", counts.lost_sites);
         if (counts.base_lost)
             display(stderr, "heapdump: the MemProf profile in %s is left out; name the file as an input to keep it\n",
                     a->memprof.base);

@@ -15,8 +15,8 @@ bool yaml_is_source(const index_source *s) {
 static void yaml_warn_lost(const index_source *s) {
     uint64_t functions = s->built ? 0 : index_counters(s->index); /* for several files, index_add_up reported it */
     if (functions)
-        display(stderr, "heapdump: YAML cannot hold function counters: the counters of %llu functions are left out\n",
-                (unsigned long long)functions);
+        display(stderr, "heapdump: YAML cannot hold function counters; left out: counters of %llu function%s\n",
+                (unsigned long long)functions, plural(functions));
     index_warn_unknown(s->numbers_lost + index_unknown(s->index));
 }
 

@@ -20,6 +20,15 @@ for v in 3 4 5; do
 done
 check "with several profiles, the latest version" 5 "$("$tool" memprof --json v4.raw v5.raw v4.raw | jq .Version)"
 
+# The first frame of the first stack gets an address before all modules.
+python3 -c 'import struct, sys
+data = bytearray(sys.stdin.buffer.read())
+stacks = struct.unpack_from("=Q", data, 40)[0]
+data[stacks + 24:stacks + 32] = struct.pack("=Q", 16)
+sys.stdout.buffer.write(data)' < "$data/memprof-19.raw" > outside.raw
+check "an address outside all modules is reported once" "no name for 13 of 13 addresses: 12 without --binary, 1 outside all modules" \
+  "$("$tool" index --binary small -o none outside.raw 2>&1 | sed -n 's/^heapdump: \(no name .*\)/\1/p')"
+
 binaries() { "$tool" tree --json --by binary --min-bytes 1 "$@" 2> err | jq -r '[.heaps[0].rows[] | select(.axis == "binary").name] | unique | join(" ")'; }
 check "--by binary names the given file" small "$(binaries --binary small small.raw)"
 check "... by its path if another given file has the same name" "$PWD/small" "$(binaries --binary small --binary other/small small.raw)"

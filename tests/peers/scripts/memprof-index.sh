@@ -255,7 +255,7 @@ status=0; "$tool" index -o none pie.raw 2> err || status=$?
 check "without --binary, the message has the build ids" "2 2" "$status $(grep -c "build id \($(readelf -n pie | awk '/Build ID/ { print $3 }')\|$(readelf -n libpie.so | awk '/Build ID/ { print $3 }')\)" err)"
 "$tool" index -o one pie.raw --binary pie 2> err
 check "a library that is not given is reported" 1 "$(grep -c "has build id $(readelf -n libpie.so | awk '/Build ID/ { print $3 }')" err)"
-check "... one line counts all addresses without names, and one more line per missing file" "1 same" "$(grep -c 'have no name' err) $(
+check "... one line counts all addresses without names, and one more line per missing file" "1 same" "$(grep -c 'no name for' err) $(
   [ "$(grep -c '^heapdump: no --binary has build id [0-9a-f]* ([0-9]* address' err)" = $(($(wc -l < err) - 3)) ] && echo same || cat err)"
 libc=$(ldd pie | awk '/libc.so/ { print $3 }')
 check "... with its file name if it is a library of this machine" 1 "$(grep -c "has build id $(readelf -n "$libc" | awk '/Build ID/ { print $3 }') (.*: .*/libc.so" err)"

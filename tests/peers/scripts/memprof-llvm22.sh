@@ -37,7 +37,7 @@ for v in 0 1 2 3 rfc; do
   [ $v = rfc ] && name="the RFC" || name="version $v"
   "$tool" convert --to memprof-index --memprof-version $v -o less "$access" 2> err || fail "version $v: $(tail -n 1 err)"
   check "version $v: a message counts the data that it cannot hold" "3 callees 4 accesses" \
-    "$(sed -n 's/heapdump: '"$name"' cannot hold callees of call sites: \([0-9]*\) are left out.*/\1 callees/p; s/heapdump: '"$name"' cannot hold accesses to data: \([0-9]*\) symbols and literals.*/\1 accesses/p' err | tr '\n' ' ' | sed 's/ $//')"
+    "$(sed -n 's/heapdump: '"$name"' cannot hold callees of call sites; left out: \([0-9]*\).*/\1 callees/p; s/heapdump: '"$name"' cannot hold accesses to data; left out: \([0-9]*\) symbols and literals.*/\1 accesses/p' err | tr '\n' ' ' | sed 's/ $//')"
   "$tool" convert --to memprof-index --memprof-version 4 -o more less 2> err || fail "from version $v: $(tail -n 1 err)"
   says "... and all other data comes back" more
 done
@@ -47,7 +47,7 @@ check "version 4: nothing is left out" 0 "$("$tool" convert --to memprof-index -
 for f in counters-22-memprof-v4 counters-22-memprof-v3; do
   "$tool" convert --to memprof-yaml -o no.yaml "$data/$f.profdata" 2> err || fail "YAML of $f: $(tail -n 1 err)"
   check "$f: a message says that YAML cannot hold counters" "$("$tool" info --json "$data/$f.profdata" | jq '.files[0].instrumented_functions')" \
-    "$(sed -n 's/.*YAML cannot hold function counters: the counters of \([0-9]*\) functions are left out/\1/p' err)"
+    "$(sed -n 's/.*YAML cannot hold function counters; left out: counters of \([0-9]*\) functions*/\1/p' err)"
 done
 python3 - "$data/memprof-22-v4.profdata" > more-summary << 'PY'
 import struct, sys
