@@ -84,6 +84,38 @@ static int unknown_option(const command *c, const char *text) {
                  g.best.data);
 }
 
+/* An option got another value than it takes. */
+static int wrong_value(const option_row *o, const char *text) {
+    static const struct { option_take *take; const char *values; } known[] = {
+        { take_base, "counters of one file" },
+        { take_bytes, "expected a number of bytes, such as 64k, 10M or 1G" },
+        { take_some_bytes, "expected 1 byte or more, such as 64k, 10M or 1G" },
+        { take_count, "expected a whole number from 1" },
+        { take_depth, "expected a whole number from 1 to 128" },
+        { take_share, "expected 0 to 1, or a percentage such as 5%" },
+        { take_percent, "expected a percentage such as 5%" },
+        { take_site, "expected REGEX=BYTES" },
+        { take_limit, "expected a number from 0" },
+        { take_seconds, "expected a number of seconds above 0" },
+        { take_where, "expected a condition such as 'length>1000', 'FIELD=REGEX' or detached" },
+        { take_pid, "expected the number of a process" },
+        { take_frames, "expected all or hidden" },
+        { take_order, "expected bytes, blocks, self or name" },
+        { take_kind, "expected live, peak, total or temporary" },
+        { take_match, "expected process" },
+        { take_metric, "expected a field of MemProf such as MaxLifetime, average, or average:FIELD" },
+        { take_prune, "cold=P% with P from 0 to 100, min-bytes=N, or both with a comma between" },
+        { take_label, "expected NAME=VALUE, and each NAME once" },
+        { take_format, "--format help lists what it takes" },
+        { take_record_format, "expected chrome, memprof-raw or memprof-rfc" }
+    };
+    const char *values = "";
+    if (*pattern_error) return usage("--%s does not take '%s': %s", o->name, text, pattern_error);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].take == o->take) values = known[i].values;
+    return usage("--%s does not take '%s' (%s)", o->name, text, values);
+}
+
 static int read_by(const struct option *options, const command *c, int argc, char **argv, arguments *a) {
     int option;
     opterr = 0;
@@ -97,15 +129,7 @@ static int read_by(const struct option *options, const command *c, int argc, cha
         if (option == '?') return unknown_option(c, argv[optind - 1]);
         if (!has_name(c->options, hd_cstr(o->name))) return usage("%s does not take --%s", c->name, o->name);
         o = row_of(c, o);
-        if (!o->take(o, a, optarg))
-            return usage("--%s does not take '%s'%s%s", o->name, optarg,
-                         o->take == take_format  ? " (--format help lists what it takes)"
-                         : o->take == take_prune ? " (cold=P% with P from 0 to 100, min-bytes=N, or both with a "
-                                                     "comma between)"
-                         : o->take == take_base  ? " (counters of one file)"
-                         : *pattern_error        ? ": "
-                                                 : "",
-                         pattern_error);
+        if (!o->take(o, a, optarg)) return wrong_value(o, optarg);
         if (is_cutoff(o)) a->cut.has_cutoff = true;
     }
     a->input.files = argv + optind;

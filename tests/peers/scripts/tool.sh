@@ -100,6 +100,13 @@ for name in $("$tool" info --format help | cut -d' ' -f1 | grep -v chrome); do
     "$(status "$tool" info --strict --format $name engine.json) $(grep -c "^heapdump: engine.json ($name): " err)"
 done
 check "--format with the file's format" "$("$tool" info engine.json)" "$("$tool" info --format chrome engine.json)"
+for value in "min-bytes x=a number of bytes, such as 64k, 10M or 1G" "min-share 2=0 to 1, or a percentage such as 5%" \
+  "top 0=a whole number from 1" "kind alive=live, peak, total or temporary" "sort size=bytes, blocks, self or name" \
+  "pid x=the number of a process" "frames no=all or hidden" "names-time 0=a number of seconds above 0"; do
+  option=${value%%=*}
+  check "--${option% *} with a wrong value: the expected one" "2 heapdump: --${option% *} does not take '${option#* }' (expected ${value#*=}); see heapdump help tree" \
+    "$(status "$tool" tree --${option/ /=} engine.json) $(cat err)"
+done
 check "--format with an unknown name" "2 heapdump: --format does not take 'elf' (--format help lists what it takes); see heapdump help info" "$(status "$tool" info --format elf engine.json) $(cat err)"
 printf 'a 2 x 0\no 1 1 8 1\nc x 1\n' > small.log
 check "info names the format" "small.log: netcf netcf" "$("$tool" info small.log | head -1) $("$tool" info --json small.log | jq -r '.files[0].format')"
