@@ -1,10 +1,10 @@
-/* Calls that only some allocators have: jemalloc's own, and those of C23.
+/* Hooks of calls that only some allocators have: jemalloc's own calls, and calls of C23.
    A part of heapdump_record.c, which includes it once.
 
    A program may look for such a call (by a weak symbol, or dlsym), and fails if it needs a missing one. So this
-   library exports none of them. If an object behind it has the call, the symbol table of that object leads to the
-   hook from the start on: for objects that are loaded later, calls that are bound later, and dlsym. Calls that are
-   bound already are replaced. */
+   library exports none of them. If an object behind the library has the call, the symbol table of that object leads
+   to the hook from the start on. This covers objects loaded later, calls bound later, and dlsym. Calls that are
+   already bound are replaced in their tables. */
 #ifndef RECORD_ALLOCATOR_CALLS_H
 #define RECORD_ALLOCATOR_CALLS_H
 
@@ -35,8 +35,8 @@ static BYPASSED void *extra_rallocx(void *p, size_t n, int flags) {
     return q;
 }
 
-/* In place: n bytes, and up to `more`, if it can. Returns the bytes that there are, which may be more than were asked
-   for; less than n: nothing has changed. */
+/* Resizes in place to n bytes, and up to `more` beyond if possible. Returns the new size, which may exceed the
+   request; a result below n means that the block is unchanged. */
 static BYPASSED size_t extra_xallocx(void *p, size_t n, size_t more, int flags) {
     hd_resize resize;
     size_t is;
@@ -48,7 +48,7 @@ static BYPASSED size_t extra_xallocx(void *p, size_t n, size_t more, int flags) 
     return is;
 }
 
-/* Whether this hook is the outer one, which has recorded that the block is freed. */
+/* Whether this hook is the outer one, and recorded that the block is freed. */
 static inline bool frees(void *p, unwind_frame from) {
     if (!p) return false;
     if (enters(from)) {
@@ -99,11 +99,12 @@ static const bypass extra_hooks[EXTRAS] = {
     EXTRA(free_aligned_sized) };
 #undef EXTRA
 
-/* Replaces a word of an object, which may be read-only; not among code, which some systems would not run then. */
+/* Replaces a word of an object, which may be read-only. Not in a segment with code: some systems would refuse to run
+   it afterwards. */
 static void replace_word(const struct dl_phdr_info *info, const void *word, uintptr_t value) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)word & ~(page - 1);
     uint32_t flags = 0;
-    bool sealed = false;         /* after relocation */
+    bool sealed = false;         /* read-only after relocation */
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + ph->p_vaddr;
@@ -118,7 +119,7 @@ static void replace_word(const struct dl_phdr_info *info, const void *word, uint
     if (sealed) mprotect((void *)at, page, PROT_READ);
 }
 
-/* Programs get a call of the first object behind this one that has it. */
+/* Looks for a call in each object behind this library, and uses the first one. */
 static int find_extras(struct dl_phdr_info *info, size_t size, void *user) {
     elf_symbols s = symbols_of(info);
     bool *behind = user;
@@ -136,7 +137,7 @@ static int find_extras(struct dl_phdr_info *info, size_t size, void *user) {
     return 0;
 }
 
-/* A table of relocations of `each` bytes, whose slots may lead to a call. */
+/* Replaces calls in a table of relocations. An entry has `each` bytes, and may lead to a call. */
 static void bind_slots(const struct dl_phdr_info *info, uintptr_t table, size_t size, size_t each) {
     for (size_t at = 0; table && at + each <= size; at += each) {
         const ElfW(Rel) *r = (const ElfW(Rel) *)(table + at);
@@ -173,7 +174,7 @@ static int bind_extras(struct dl_phdr_info *info, size_t size, void *user) {
     return 0;
 }
 
-/* Before anything is recorded. */
+/* Called before anything is recorded. */
 static void hook_extras(void) {
     bool behind = false, any = false;
     dl_iterate_phdr(find_extras, &behind);

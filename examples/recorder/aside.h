@@ -1,9 +1,9 @@
-/* Calls a function on another stack than the thread's own, which may be that of a signal handler or of a
-   small thread, and so have room for little.
+/* Calls a function on another stack. The thread's own stack may be small, or be a signal handler's, and have too
+   little room.
 
-   Signals wait meanwhile: their handlers expect the stack they know, and may leave it for good. Those that
-   libc uses between threads do not wait. On x86-64 the frame pointer stays on the thread's stack, so that
-   unwinders and debuggers find the way back; elsewhere they stop at the function. */
+   Signals are blocked meanwhile: their handlers expect the usual stack, and may leave it for good with longjmp.
+   Signals that libc uses between threads are not blocked. On x86-64 the frame pointer still points into the thread's
+   stack, so unwinders and debuggers find the way back. On other processors they stop at the function. */
 
 #ifndef ASIDE_H
 #define ASIDE_H
@@ -73,7 +73,7 @@ static void aside_enter(char *stack, size_t size, aside_fn *run, void *argument)
 
 #endif
 
-/* What waits, as it was before, is to be handed to aside_signals_go. */
+/* Blocks signals. Returns the former mask, for aside_signals_go. */
 static uint64_t aside_signals_wait(void) {
     uint64_t all = ~((uint64_t)3 << 31), before;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
@@ -84,7 +84,7 @@ static void aside_signals_go(uint64_t before) {
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 }
 
-/* The stack begins and ends at multiples of 16. */
+/* The bounds of the stack are multiples of 16. */
 static void aside(char *stack, size_t size, aside_fn *run, void *argument) {
     uint64_t before = aside_signals_wait();
     aside_enter(stack, size, run, argument);

@@ -34,11 +34,11 @@ static struct {
     int (*setresgid)(gid_t, gid_t, gid_t);
 } real;
 
-/* What dlsym itself allocates while `real` is being filled. Never freed. */
+/* Memory for dlsym's own allocations while `real` is filled. Never freed. */
 static char bootstrap[16384];
 static size_t bootstrap_used;
 
-/* operator new and delete, by the names that compilers give them. */
+/* operator new and delete, by their mangled names. */
 enum { NEWS = 8, DELETES = 12 };
 static const char *const new_names[NEWS] = {
     "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t",
@@ -48,11 +48,12 @@ static const char *const delete_names[DELETES] = {
     "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvRKSt9nothrow_t", "_ZdaPvRKSt9nothrow_t",
     "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t",
     "_ZdlPvSt11align_val_tRKSt9nothrow_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t" };
-typedef void *new_fn(size_t, uintptr_t, uintptr_t); /* all of them, with what they do not take */
+typedef void *new_fn(size_t, uintptr_t, uintptr_t); /* one type for all variants; a variant ignores the arguments that
+                                                       it lacks */
 typedef void delete_fn(void *, uintptr_t, uintptr_t);
 static new_fn *real_new[NEWS];
 static delete_fn *real_delete[DELETES];
-/* Those that come with the malloc below us, and do not call it. */
+/* Variants that belong to the malloc below this library, and do not call it. */
 static bool new_is_below[NEWS], delete_is_below[DELETES];
 
 static void *bootstrap_take(size_t n) {

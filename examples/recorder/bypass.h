@@ -1,7 +1,7 @@
-/* Takes hooks out of a program's way for good: what their first instruction was becomes a jump to the function below.
-   That holds for every call, also by pointers that the program keeps. Other threads may be inside a hook, or about to
-   enter it: the instruction is 8 bytes at a multiple of 8, which one store replaces. Where compiler, processor or
-   system do not allow it, hooks stay, and pass on at once. */
+/* Takes hooks out of a program's way for good: the first instruction of a hook becomes a jump to the function below
+   it. This works for every call, even through pointers that the program keeps. Other threads may be inside a hook, or
+   about to enter it. So the instruction has 8 bytes at a multiple of 8, and one store replaces it. If the compiler,
+   processor or system does not allow this, the hooks stay, and only pass calls on. */
 
 #ifndef BYPASS_H
 #define BYPASS_H
@@ -16,15 +16,15 @@
 #define __has_attribute(x) 0
 #endif
 
-/* For hooks that can be bypassed: they begin with `lea 0(%rsp), %rsp`, of 8 bytes. */
-/* which watches all stores */
+/* Marks hooks that can be bypassed: they begin with `lea 0(%rsp), %rsp` in 8 bytes. Not with ThreadSanitizer, which
+   watches all stores. */
 #if defined(__x86_64__) && __has_attribute(ms_hook_prologue) && !defined(__SANITIZE_THREAD__)
 #define BYPASSED __attribute__((ms_hook_prologue, aligned(16)))
 #else
 #define BYPASSED
 #endif
 
-/* A hook, and where the address of the function below is kept, which stays there. */
+/* A hook, and the constant place that has the address of the function below. */
 typedef struct bypass {
     void *hook, *const *below;
 } bypass;
@@ -35,7 +35,7 @@ static bool bypass_fits(const bypass *b) {
     return *b->below && (uintptr_t)b->hook % 8 == 0 && far == (int32_t)far && !memcmp(b->hook, first, sizeof first);
 }
 
-/* All of a list, between which the code of their object lies. */
+/* Bypasses all hooks of a list. Memory between the first and the last hook must be code of their object. */
 static void bypass_all(const bypass *list, size_t n) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = UINTPTR_MAX, last = 0;
     for (size_t i = 0; i < n; i++) {

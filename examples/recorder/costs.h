@@ -3,14 +3,14 @@
 #ifndef RECORD_COSTS_H
 #define RECORD_COSTS_H
 
-/* With JOIN_STATS, calls are timed that are drawn at random, one of 64; the sums are notes of the record. */
+/* With JOIN_STATS, one call in 64 is picked at random and timed. The sums are notes of the record. */
 typedef struct draw {
     uint32_t gap, left;
     uint64_t random;
 } draw;
 
-/* The clock of processor time is a system call, after which a hook takes twice as long: so this is the time of day,
-   and calls in which the thread must have lost the processor do not count. */
+/* The clock of processor time needs a system call, which makes the next hook take twice as long. So this uses the
+   time of day, and ignores calls that took so long that the thread must have lost the processor. */
 enum { TOO_LONG = 50000 };       /* nanoseconds */
 
 static uint64_t now_ns(void) {
@@ -19,7 +19,7 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* When this call is one to time: when it began; else 0. */
+/* The present time if this call is to be timed; else 0. */
 static uint64_t timed_call(void) {
     static __thread draw d __attribute__((tls_model("initial-exec")));
     if (d.left && --d.left) return 0;
@@ -29,11 +29,11 @@ static uint64_t timed_call(void) {
     d.random ^= d.random >> 7;
     d.random ^= d.random << 17;
     d.gap = d.left = 1 + (uint32_t)((d.random >> 32) * 127 >> 32);
-    now_ns();                    /* the first time waits for what it reads */
+    now_ns();                    /* the first call waits for memory that it reads */
     return now_ns();
 }
 
-/* Notes the time since `began`, less what asking for it takes. */
+/* Notes the time since `began`, less the time of one clock call. */
 static void timed_call_ends(uint64_t began) {
     uint64_t end = now_ns(), asked = now_ns() - end;
     unwind_stats u = { 0 };

@@ -1,15 +1,17 @@
-/* The environment that a recorded process passes to exec. A wrapper that sets LD_PRELOAD to an allocator, or clears
-   the environment, would leave the next program unrecorded. So this library becomes the first of LD_PRELOAD, and the
-   variables that it joins by are added. A wrapper may also have kept the library behind the allocator, whose malloc
-   would be called instead of ours. Behind a sanitizer's runtime, which must come first, the library becomes the
-   last: the program runs, but is not recorded. If HEAPDUMP_JOIN is another recording's, or empty, nothing is
-   changed: the program is not to be recorded here. A program for musl's loader, or of another class of ELF, cannot
-   load this library, and one linked with a sanitizer's runtime ends if another comes before that. Such a program
-   starts without it, and so does a script for such a program.
+/* The environment that a recorded process passes to exec. A wrapper may set LD_PRELOAD to an allocator, or clear the
+   environment; then the next program would not be recorded. So this library becomes the first of LD_PRELOAD, and the
+   variables for joining are added. A wrapper may also have put the library behind the allocator; then the allocator's
+   malloc would be called instead of ours.
 
-   Nothing here allocates, and little of the stack is taken: a child of vfork runs on its parent's. A changed
-   environment lies in pages that exec gives back; if the caller is a child of vfork, they stay its parent's, one page
-   each. */
+   There are exceptions. A sanitizer's runtime must be first. If there is one, the library becomes the last: the
+   program runs, but is not recorded. If HEAPDUMP_JOIN names another recording, or is empty, nothing is changed: the
+   program is not to be recorded here. Some programs start without the library, and so do scripts for them. A program
+   for musl's loader, or of another class of ELF, cannot load it. A program linked with a sanitizer's runtime ends if
+   another library comes first.
+
+   Nothing here allocates, and little of the stack is used, because a child of vfork runs on its parent's stack. A
+   changed environment lies in pages of its own, which exec frees. A child of vfork leaves them to its parent, one
+   page each time. */
 
 #ifndef EXEC_H
 #define EXEC_H
@@ -30,13 +32,13 @@ enum { EXEC_KEPT = 7, EXEC_BYTES = 16384 };
 static const char *const exec_names[EXEC_KEPT] = {
     "HEAPDUMP_JOIN=", "HEAPDUMP_USER=", "HEAPDUMP_KEEP=", "HEAPDUMP_DEPTH=", "HEAPDUMP_SAMPLE=", "HEAPDUMP_AGES=",
     "HEAPDUMP_THREADS=" };
-static const char *exec_kept[EXEC_KEPT]; /* as they were when the process started; NULL: not there */
-static const char *exec_library;         /* as LD_PRELOAD named it; NULL: it was not preloaded */
+static const char *exec_kept[EXEC_KEPT]; /* values at the start of the process; NULL: not set */
+static const char *exec_library;         /* its name in LD_PRELOAD; NULL: it was not preloaded */
 static char exec_texts[EXEC_BYTES];
 static size_t exec_used;
 
-/* The environment, which the C library knows only once it has been initialized: functions of .preinit_array run
-   before. Then it lies behind the arguments. */
+/* The environment. Functions of .preinit_array run before the C library is initialized and knows it. Then it is found
+   behind the arguments. */
 static char **exec_environment(void) {
     extern char **environ;
     extern void *__libc_stack_end __attribute__((weak));
@@ -53,7 +55,7 @@ static const char *exec_variable(const char *name) {
     return NULL;
 }
 
-/* What a program is called, also before the C library knows; NULL: nothing is known. */
+/* The name of the program, even before the C library knows it; NULL: unknown. */
 static const char *exec_argument(void) {
     extern void *__libc_stack_end __attribute__((weak));
     uintptr_t *first = &__libc_stack_end ? __libc_stack_end : NULL;
@@ -68,7 +70,7 @@ static const char *exec_keep(const char *text, size_t n) {
     return kept;
 }
 
-/* Where a list of LD_PRELOAD has a library; NULL: nowhere. */
+/* The position of a library in a list of LD_PRELOAD; NULL: not in it. */
 static const char *exec_find(const char *list, const char *library) {
     size_t n = strlen(library);
     for (const char *p = list; *p; p += strcspn(p, " :"), p += strspn(p, " :"))
@@ -76,7 +78,7 @@ static const char *exec_find(const char *list, const char *library) {
     return NULL;
 }
 
-/* Remembers what the process was started with; `library`: as LD_PRELOAD names it. */
+/* Remembers the environment at the start of the process. `library`: the library's name in LD_PRELOAD. */
 static void exec_start(const char *library) {
     const char *list = exec_variable("LD_PRELOAD");
     char **e = exec_environment();
@@ -87,14 +89,14 @@ static void exec_start(const char *library) {
     exec_library = exec_keep(library, strlen(library));
 }
 
-/* A program to be run. */
+/* A program that is about to run. */
 typedef struct exec_program {
-    int directory;               /* in which a relative path begins; an empty path: the program itself */
+    int directory;               /* the start of a relative path; an empty path: the program itself */
     const char *path;
-    bool by_name;                /* without a slash the C library looks for it in PATH */
+    bool by_name;                /* the C library looks for a name without a slash in PATH */
 } exec_program;
 
-/* Opens a program for reading, and never waits for a pipe. -1: it cannot be read. */
+/* Opens a program for reading, and never waits for a pipe. -1: not readable. */
 static int exec_open(int directory, const char *path) {
     enum { HOW = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
     char own[32] = "/proc/self/fd/", *last = own + strlen(own);
@@ -103,10 +105,10 @@ static int exec_open(int directory, const char *path) {
     for (int n = directory / 10; n; n /= 10) last++;
     do *last-- = (char)('0' + directory % 10);
     while (directory /= 10);
-    return open(own, HOW);       /* also if it was opened without the right to read */
+    return open(own, HOW);       /* even if it was opened without the right to read */
 }
 
-/* The file that the C library finds in PATH. */
+/* Opens the file that the C library would find in PATH. */
 static int exec_open_by_name(const char *name) {
     enum { PATH_BYTES = 4096 };
     const char *dirs = exec_variable("PATH");
@@ -131,7 +133,8 @@ static int exec_open_by_name(const char *name) {
     return fd;
 }
 
-/* Whether the name of a program's loader is musl's. It may be long (Nix), so it is read in pieces, which overlap. */
+/* Whether the program's loader is musl's. The loader's name may be long (Nix), so it is read in overlapping
+   pieces. */
 static bool exec_names_musl(int fd, const ElfW(Phdr) *part) {
     static const char musl[] = "/ld-musl-";
     enum { PIECE = 128, BACK = sizeof musl - 1 };
@@ -147,7 +150,7 @@ static bool exec_names_musl(int fd, const ElfW(Phdr) *part) {
     return false;
 }
 
-/* Where a file has what is loaded at an address; -1: nowhere. */
+/* The offset in the file of a loaded address; -1: not in the file. */
 static off_t exec_place(int fd, const ElfW(Ehdr) *header, ElfW(Addr) at) {
     ElfW(Phdr) part;
     for (int i = 0; i < header->e_phnum; i++) {
@@ -159,7 +162,7 @@ static off_t exec_place(int fd, const ElfW(Ehdr) *header, ElfW(Addr) at) {
     return -1;
 }
 
-/* Whether a program is linked with a sanitizer's runtime that has to be loaded first; `part`: its PT_DYNAMIC. */
+/* Whether a program is linked with a sanitizer's runtime, which must be loaded first. `part`: its PT_DYNAMIC. */
 static bool exec_needs_sanitizer(int fd, const ElfW(Ehdr) *header, const ElfW(Phdr) *part) {
     static const char *const names[] = { "libasan.so", "libtsan.so", "libhwasan.so", "libclang_rt.asan",
                                          "libclang_rt.tsan", "libclang_rt.hwasan" };
@@ -181,7 +184,7 @@ static bool exec_needs_sanitizer(int fd, const ElfW(Ehdr) *header, const ElfW(Ph
     return false;
 }
 
-/* Whether it cannot start with our library. */
+/* Whether an ELF program cannot start with this library. */
 static bool exec_elf_refuses(int fd, const ElfW(Ehdr) *header) {
     ElfW(Phdr) part;
     if (header->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)) return true;
@@ -194,9 +197,9 @@ static bool exec_elf_refuses(int fd, const ElfW(Ehdr) *header) {
     return false;
 }
 
-/* The same for a program, or for the program of a script, and so on. */
+/* The same for any program. A script is followed to its interpreter, and so on. */
 static bool exec_refuses(const exec_program *program) {
-    enum { SCRIPTS = 5, LINE = 256 }; /* the system follows and reads no more */
+    enum { SCRIPTS = 5, LINE = 256 }; /* limits of the system */
     union { ElfW(Ehdr) elf; char line[LINE]; } first;
     int fd = program->by_name && program->path && !strchr(program->path, '/') ?
         exec_open_by_name(program->path) : exec_open(program->directory, program->path);
@@ -217,10 +220,10 @@ static bool exec_refuses(const exec_program *program) {
     return is;
 }
 
-/* An environment that is passed in place of another. `bytes`: of its pages. */
+/* An environment that replaces another. `bytes`: size of its pages. */
 typedef struct exec_passed {
     char **variables;
-    size_t bytes;                /* 0: nothing was changed */
+    size_t bytes;                /* 0: unchanged */
 } exec_passed;
 
 /* Whether a list names the runtime of a sanitizer, which ends the program unless it comes first. */
@@ -231,7 +234,8 @@ static bool exec_has_sanitizer(const char *list) {
     return false;
 }
 
-/* LD_PRELOAD with our library first, behind sanitizers last, or without it. The others keep their order. */
+/* Writes LD_PRELOAD with this library first, or last if there are sanitizers, or without it. The other names keep
+   their order. */
 static char *exec_preload(char *text, const char *list, bool with) {
     size_t own = strlen(exec_library);
     bool last = with && exec_has_sanitizer(list);
@@ -247,12 +251,12 @@ static char *exec_preload(char *text, const char *list, bool with) {
     return text;
 }
 
-/* The variables of an environment that matter here. */
+/* The relevant variables of an environment. */
 typedef struct exec_given {
     size_t count;
     const char *list;            /* LD_PRELOAD */
     bool missing[EXEC_KEPT], any_missing;
-    bool ours;                   /* it is not for another recording */
+    bool ours;                   /* it does not belong to another recording */
 } exec_given;
 
 static exec_given exec_look(char *const *variables) {
@@ -269,7 +273,7 @@ static exec_given exec_look(char *const *variables) {
     return g;
 }
 
-/* The environment for a program. is_on: it is to be recorded. */
+/* The environment for a program. is_on: record it. */
 static exec_passed exec_pass(exec_program program, char *const *given, bool is_on) {
     exec_passed passed = { (char **)(uintptr_t)given, 0 };
     static char *const none[] = { NULL };

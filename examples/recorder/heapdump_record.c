@@ -1,17 +1,18 @@
-/* libheapdump_record.so: records the heap of a program it is preloaded into, where others can look at it.
+/* libheapdump_record.so: records the heap of the program that it is preloaded into. Other processes can read the
+   record.
 
-   `heapdump record` sets it up. What is recorded lies in a region (>>region of heapdump.h) that the program maps
-   when it starts; `heapdump` has it as well, and looks at it when it likes, also when the program is dead. The
-   program itself writes no file and gets no signal, and does nothing at its end. Environment:
+   `heapdump record` sets it up. The record lies in a region (>>region of heapdump.h) that the program maps when it
+   starts. `heapdump` maps it as well, and reads it at any time, even when the program is dead. The recorded program
+   writes no file, gets no signal, and does nothing at its end. Environment:
 
-     HEAPDUMP_JOIN, HEAPDUMP_USER   where the region comes from, and whose it is: join.h
-     HEAPDUMP_KEEP                  without HEAPDUMP_JOIN: a file that is the region, made when it is not there;
-                                    `heapdump recover` reads it. Programs that are given one file share it
-     HEAPDUMP_DEPTH, HEAPDUMP_SAMPLE   then also: frames per stack [48], bytes per block that is sampled [0: all]
-     HEAPDUMP_AGES, HEAPDUMP_THREADS   then also, when not empty: what record --ages and --threads keep
+     HEAPDUMP_JOIN, HEAPDUMP_USER   the source of the region, and the region's owner: join.h
+     HEAPDUMP_KEEP                  without HEAPDUMP_JOIN: a file that is the region, created if missing;
+                                    `heapdump recover` reads it. Several programs can share a file
+     HEAPDUMP_DEPTH, HEAPDUMP_SAMPLE   with HEAPDUMP_KEEP: frames per stack [48], sampling interval in bytes [0: all]
+     HEAPDUMP_AGES, HEAPDUMP_THREADS   with HEAPDUMP_KEEP, if not empty: as record --ages and --threads
 
-   Without a region nothing is recorded. The malloc family is interposed; stacks come from unwind.h, from libunwind
-   where that declines; the type of a block is the object that asked for it. Nothing is ever printed. */
+   Without a region nothing is recorded. The library interposes the malloc family. Stacks come from unwind.h, or from
+   libunwind where that declines. The type of a block is the object that allocated it. The library never prints. */
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -58,19 +59,19 @@ _Static_assert(sizeof(hd__thread_cache) <= UNWIND_BYTES, "a cache is among a thr
 
 enum { COLD, STARTING, READY, OFF };
 
-/* The kernel clears the page in a child that gets a copy of the memory. Who came by fork is made ready again
-   (fork_child); who came by a system call of its own finds a start that was, and is off: other threads may have
-   held any lock. */
+/* The kernel clears this page in a child that gets a copy of the memory. After fork, fork_child makes the child ready
+   again. After a raw system call the child finds that the start already ran, and stays off: other threads of the
+   parent may have held any lock. */
 static union {
-    int now;                     /* OFF: there is no region, or not any longer */
+    int now;                     /* OFF: there is no region (any more) */
     char page[4096];
 } state __attribute__((aligned(4096)));
 static bool started;
 static hd_recorder *recorder;
 static void *region;
-static uint64_t region_bytes;    /* mapped */
-static uint64_t region_whole;    /* all of it */
-static uint64_t region_step;     /* how much more is mapped at a time, where addresses are limited */
+static uint64_t region_bytes;    /* bytes mapped */
+static uint64_t region_whole;    /* bytes of the whole region */
+static uint64_t region_step;     /* where addresses are limited: bytes by which the mapping grows */
 static uint32_t join_flags;      /* of the join_reply */
 static uint64_t started_us;
 static bool timing;
@@ -79,7 +80,7 @@ static bool over;                /* the recording was stopped */
 static uintptr_t own_start, own_end;
 
 static void set_state(int to) { __atomic_store_n(&state.now, to, __ATOMIC_RELAXED); }
-/* Of several threads that do so at once, one changes it. */
+/* If several threads try at once, one of them succeeds. */
 static bool change_state(int from, int to) {
     return __atomic_compare_exchange_n(&state.now, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
@@ -97,16 +98,16 @@ static uint64_t now_us(void) {
 
 #include "costs.h"
 
-/* What takes much of the stack, on another where there is one. Nothing is recorded meanwhile. */
+/* Calls a function that needs much stack, on another stack if there is one. Nothing is recorded meanwhile. */
 static void with_room(aside_fn *run, void *argument) {
     bool outside = hd_record_suspend();
     if (!unwind_aside(run, argument, outside)) run(argument);
     hd_record_resume();
 }
 
-/* Not in a handler that interrupts the recorder: the thread may hold its locks. */
 static pid_t own_pid;
 
+/* False in a handler that interrupts the recorder: the thread may hold its locks. */
 static bool is_outside(void) {
     bool outside = hd_record_suspend();
     hd_record_resume();
@@ -149,12 +150,13 @@ EXPORT int prctl(int option, ...) {
         __atomic_store_n(&sandboxed, true, __ATOMIC_RELEASE);
     status = real.prctl ? real.prctl(option, a[0], a[1], a[2], a[3])
                         : (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
-    if (option == PR_SET_NAME) named_at = 0; /* not before: a signal handler may allocate meanwhile */
+    if (option == PR_SET_NAME) named_at = 0; /* after the call: until then a signal handler may allocate under the old
+                                                name */
     return status;
 }
 
-/* Whether the recording was stopped, as this thread may be the first to notice. From then on only threads that are
-   inside the recorder change the region: its heaps are those of one moment. */
+/* Whether the recording was stopped. This thread may be the first to notice. From then on only threads inside the
+   recorder change the region, so its heaps show one moment. */
 static inline bool is_stopped(void) {
     int saved = errno;
     if (__builtin_expect(!hd_region_ended(region), 1)) return false;
@@ -163,12 +165,12 @@ static inline bool is_stopped(void) {
     return true;
 }
 
-/* The frame comes as words, which go in registers: as a struct it is copied by loads that are wider than the stores
-   just before, and wait for these. */
+/* The frame is passed as words, in registers. A struct would be copied by loads wider than the stores just before,
+   which have to wait for them. */
 static __attribute__((noinline)) void record_alloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t bp) {
     int saved = errno;
     uint64_t began;
-    unwind_frame before = caller; /* of what this interrupts, when it is a signal handler's */
+    unwind_frame before = caller; /* of the interrupted hook, if this is a signal handler */
     if (is_stopped()) return;
     began = timing ? timed_call() : 0;
     if (named) name_thread();
@@ -218,13 +220,13 @@ static inline void gave(void *p) {
     if (timing || !hd_record_skips_free(recorder, p)) record_free(p);
 }
 
-/* The hook of this thread that has called the allocator below: the frame it was called from; pc 0: none has. Where
-   that allocator has one function by another, and calls it by name, it comes back to these hooks (reallocarray of
-   glibc calls realloc, operator new of jemalloc aligned_alloc). Only the outer hook records, but for frees of other
-   blocks than `gone`, which the outer one has taken out.
+/* The frame from which this thread called the hook that is now in the allocator below; pc 0: none. An allocator may
+   call one of its functions from another, by name, and so come back to these hooks. Examples: reallocarray of glibc
+   calls realloc, operator new of jemalloc calls aligned_alloc. Only the outer hook records. Frees are also recorded
+   for blocks other than `gone`, which the outer hook has already recorded as freed.
 
-   An exception or a longjmp may leave it set. So a hook is inside only if it lies close below, and if the outer one's
-   return address is there still. Signal handlers lie further below. */
+   An exception or a longjmp may leave it set. So a hook is nested only if it lies close below, and the outer hook's
+   return address is still on the stack. Signal handlers lie further below. */
 static __thread struct { uintptr_t pc, sp; void *gone; } outer __attribute__((tls_model("initial-exec")));
 
 static __attribute__((noinline)) bool is_nested(uintptr_t sp) {
@@ -237,7 +239,7 @@ static __attribute__((noinline)) bool is_nested(uintptr_t sp) {
 #endif
 }
 
-/* Whether a hook records, which then calls the allocator below. */
+/* Whether a hook records the block. The hook calls the allocator below next. */
 static inline bool enters(unwind_frame from) {
     if (!ready() || (__builtin_expect(outer.pc != 0, 0) && is_nested(from.sp))) return false;
     outer.pc = from.pc;
@@ -245,7 +247,7 @@ static inline bool enters(unwind_frame from) {
     return true;
 }
 
-/* It has: what it gave is recorded. */
+/* After that call: records the block. */
 static inline void *leaves(bool on, void *p, size_t n, unwind_frame from) {
     if (!on) return p;
     outer.pc = 0;
@@ -301,7 +303,7 @@ static void resize_fails(const hd_resize *resize) {
     errno = saved;
 }
 
-/* In line, so that the caller is read when it is needed. */
+/* In line, so that the calling frame is only read when needed. */
 static inline __attribute__((always_inline)) void *resized(void *p, size_t n, size_t size, bool array) {
     hd_resize resize;
     void *q;
@@ -362,8 +364,8 @@ EXPORT BYPASSED void *pvalloc(size_t n) {
     return leaves(on, p, n, CALLER());
 }
 
-/* jemalloc, tcmalloc and mimalloc bring an operator new that does not call malloc; it is recorded here.
-   Others are passed on to, by a jump, so that no frame of ours gets between. */
+/* jemalloc, tcmalloc and mimalloc have an operator new that does not call malloc; it is recorded here. Other
+   operators are reached by a jump, so that no frame of this library lies between. */
 typedef struct late_symbol {
     const char *name;
     void *found;
@@ -381,7 +383,7 @@ static void find_late(void *symbol) {
     dlerror();
 }
 
-static void *late(const char *name) { /* the C++ library was loaded after the start, by dlopen */
+static void *late(const char *name) { /* dlopen loaded the C++ library after the start */
     late_symbol symbol = { name, NULL };
     with_room(find_late, &symbol);
     return symbol.found;
@@ -424,7 +426,7 @@ static inline void delete_any(int i, void *p, uintptr_t a, uintptr_t b) {
     }
 }
 
-/* The hooks of allocators, by names that no other object's lead elsewhere. */
+/* The hooks of allocators, by names that other objects do not define. */
 #define OWN(name, own) OWN_AS(name, own)
 #define OWN_AS(name, own)                                       \
     extern char own[] __attribute__((visibility("hidden")));    \
@@ -473,7 +475,8 @@ OWN(memalign, own_memalign)
 OWN(valloc, own_valloc)
 OWN(pvalloc, own_pvalloc)
 
-/* Blocks of the start are nobody's below: where there are any, they have to be told from others. */
+/* Bypasses all hooks. If there are blocks from the start, hooks that free or move blocks stay: the allocator below
+   does not know these blocks. */
 static void bypass_hooks(void) {
 #define BELOW(name) { own_##name, (void *const *)(const void *)&real.name }
 #define NEW(i) { own_new_##i, (void *const *)(const void *)&real_new[i] }

@@ -1,9 +1,10 @@
-/* The region as this process maps it: asked for, grown, shrunk, and left.
+/* The region in this process: how it is requested, grown, shrunk, and left.
    A part of heapdump_record.c, which includes it once. */
 #ifndef RECORD_MAPPED_H
 #define RECORD_MAPPED_H
 
-/* The region of the process that is at the other end, which must be the user who records, or root. -1: none. */
+/* Requests the region. The process at the other end must belong to the user who records, or to root. -1: no
+   region. */
 static int ask_for_region(int s, const join_request *request, join_reply *reply) {
     struct iovec data = { reply, sizeof *reply };
     union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } rights;
@@ -43,7 +44,7 @@ static int join_recording(const char *name, const join_request *request, join_re
     return fd;
 }
 
-/* A region in a file, made when it is empty. */
+/* Opens a region in a file. An empty file becomes a region first. */
 static int keep_region(const char *path, join_reply *reply) {
     const char *sample = exec_variable("HEAPDUMP_SAMPLE"), *depth = exec_variable("HEAPDUMP_DEPTH");
     const char *ages = exec_variable("HEAPDUMP_AGES"), *threads = exec_variable("HEAPDUMP_THREADS");
@@ -51,7 +52,7 @@ static int keep_region(const char *path, join_reply *reply) {
     struct stat st;
     void *first;
     if (fd < 0) return -1;
-    flock(fd, LOCK_EX);          /* of programs that start at a time one makes it */
+    flock(fd, LOCK_EX);          /* only one of several starting programs makes the region */
     if (!fstat(fd, &st) && !st.st_size) {
         uint64_t bytes = (uint64_t)1 << 40;
         while (bytes >= 1 << 20 && ftruncate(fd, (off_t)bytes)) bytes /= 2;
@@ -68,7 +69,7 @@ static int keep_region(const char *path, join_reply *reply) {
     return fd;
 }
 
-/* Where addresses are limited the mapping grows, and lies far from where others are put. */
+/* With a limit on addresses, the mapping must grow, so it goes far away from other mappings. */
 static void *map_apart(int fd, uint64_t bytes) {
     uint64_t random = started_us * 0x9e3779b97f4a7c15u >> 34 << 12;
     void *p = MAP_FAILED;
@@ -79,11 +80,11 @@ static void *map_apart(int fd, uint64_t bytes) {
     return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 }
 
-/* Maps what there is room for: where addresses are limited, a tenth of them at first. */
+/* Maps the region, or less if addresses are short. With a limit on addresses, a tenth of them at first. */
 static uint64_t map_region(int fd, uint64_t bytes) {
     struct rlimit limit;
     struct stat st;
-    int seals = fcntl(fd, F_GET_SEALS); /* a file with a name cannot be sealed: -1, or F_SEAL_SEAL alone on tmpfs */
+    int seals = fcntl(fd, F_GET_SEALS); /* a file with a name cannot be sealed: -1, or only F_SEAL_SEAL on tmpfs */
     bool sealable = seals >= 0 && seals != F_SEAL_SEAL;
     if (fstat(fd, &st) || (uint64_t)st.st_size < bytes || (sealable && !(seals & F_SEAL_SHRINK))) return 0;
     region_whole = bytes;
@@ -100,16 +101,17 @@ static uint64_t map_region(int fd, uint64_t bytes) {
     return 0;
 }
 
-/* Whether so many addresses are free that the program will not miss a step. */
+/* Whether enough addresses are free that the program can spare `step` of them. */
 static bool is_roomy(uint64_t step) {
     void *p = mmap(NULL, 3 * step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return p != MAP_FAILED && !munmap(p, 3 * step);
 }
 
-/* Maps more of the region, behind what is mapped, a tenth of the addresses at a time, while a third of them is
-   free. */
+/* Maps more of the region behind the mapped part, in steps of a tenth of the addresses. Stops when less than three
+   steps are free. */
 static uint64_t more_region(void *unused, uint64_t needed) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* inside those of the recorder, which a fork takes */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken inside the recorder's locks, which a fork
+                                                                takes */
     uint64_t step, bytes;
     int saved = errno;
     (void)unused;
@@ -128,13 +130,12 @@ static uint64_t more_region(void *unused, uint64_t needed) {
     return bytes;
 }
 
-/* False in a child of vfork, whose memory is its parent's: what it does to itself is none of the mapping's
-   business. */
+/* False in a child of vfork. It shares its parent's memory, so its calls must not change the mapping. */
 static bool is_own_process(void) { return getpid() == own_pid; }
 
 static void bypass_hooks(void);
 
-/* Leaves the region for good: other threads that are recording write into memory that nobody sees. */
+/* Leaves the region for good. Threads that are still recording write into private memory instead. */
 static void leave_region(void) {
     uint64_t bytes;
     if (!is_own_process() || !change_state(READY, OFF) || !is_outside()) return;
@@ -157,8 +158,8 @@ static __attribute__((noinline)) void end_recording(void) {
     leave_region();
 }
 
-/* Before the program limits its addresses: gives back what the region does not need yet, but for a tenth of
-   what is left to the program. */
+/* Before the program limits its addresses: unmaps unused parts of the region, except a tenth of the addresses that
+   the program keeps. */
 static void shrink_region(uint64_t limit) {
     uint64_t bytes;
     if (get_state() != READY || limit == RLIM_INFINITY || !is_own_process() || !is_outside()) return;

@@ -1,22 +1,22 @@
-/* Modules that the region knows: code that program counters lie in, its build ids, and what is closed.
+/* The modules in the region: the code that contains program counters, its build ids, and unloading.
    A part of heapdump_record.c, which includes it once. */
 #ifndef RECORD_MODULES_H
 #define RECORD_MODULES_H
 
-/* Stretches of code that the region was told of. They are read without a lock; what is wrongly taken for unknown
-   is looked at again under it. */
+/* Ranges of code that the region has. They are read without a lock. A range that looks unknown is checked again under
+   the lock. */
 typedef struct module {
     uintptr_t start, end;
-    uint64_t name;               /* a hash of it: another object may lie where one was closed */
-    uint32_t seen;               /* the look at what is loaded that found it last */
-    bool loaded, kept;           /* kept: closed, and its addresses are nobody else's */
+    uint64_t name;               /* a hash of it: another object may be loaded at the same address later */
+    uint32_t seen;               /* number of the last scan of loaded objects that found it */
+    bool loaded, kept;           /* kept: unloaded, and its addresses are not used again */
 } module;
 
 enum { MODULES = 4096, TRANSPARENTS = 64 };
 static module modules[MODULES];
 static uint32_t module_count, looks;
-static uintptr_t transparent[TRANSPARENTS]; /* where operator new and its like begin; 0: free */
-static pthread_mutex_t module_lock = PTHREAD_MUTEX_INITIALIZER; /* inside it no lock of the loader's is taken */
+static uintptr_t transparent[TRANSPARENTS]; /* start addresses of operator new and similar functions; 0: free */
+static pthread_mutex_t module_lock = PTHREAD_MUTEX_INITIALIZER; /* no lock of the loader is taken inside it */
 
 static uint64_t hash_of(const char *s) {
     uint64_t hash = 14695981039346656037u;
@@ -34,7 +34,7 @@ static bool is_known(uintptr_t pc) {
     return false;
 }
 
-/* What dlopen was given may be relative to where the program is, most likely still. */
+/* dlopen may have had a path relative to the working directory, which is probably still the same. */
 static const char *full_path(const char *name) {
     static char path[4096];      /* under module_lock, as all of this */
     size_t n;
@@ -46,7 +46,7 @@ static const char *full_path(const char *name) {
     return access(path, F_OK) ? name : path;
 }
 
-/* The build id among an object's notes, which are mapped with its code or before it. */
+/* Finds the build id among an object's notes. These are mapped with its code or before it. */
 static void find_build_id(const struct dl_phdr_info *info, hd_module *m) {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
@@ -77,7 +77,7 @@ static void forget_module(module *m) {
     hd_recorder_remove_module(recorder, m->start);
 }
 
-/* Tells of a stretch of code. What lay there before was closed, and nobody said so. */
+/* Adds a range of code. If it overlaps an older range, that was unloaded without a call of dlclose. */
 static void add_module(const hd_module *told, uint64_t name) {
     module *m = NULL;
     for (uint32_t i = 0; i < module_count; i++) {
@@ -100,7 +100,7 @@ static void add_module(const hd_module *told, uint64_t name) {
     if (m == &modules[module_count]) __atomic_store_n(&module_count, module_count + 1, __ATOMIC_RELEASE);
 }
 
-/* What an object says of its symbols. */
+/* The symbol tables of an object. */
 typedef struct elf_symbols {
     const ElfW(Sym) *table;
     const char *names;
@@ -122,7 +122,7 @@ static elf_symbols symbols_of(const struct dl_phdr_info *info) {
     return s;
 }
 
-/* A function by its name, without the loader's lock; NULL: it is not there. */
+/* A function by its name, without the loader's lock; NULL: not found. */
 static const ElfW(Sym) *find_symbol(const elf_symbols *s, const char *name) {
     const uint32_t *h = s->hashed, *buckets, *chain;
     uint32_t hash = 5381, i;
@@ -140,7 +140,7 @@ static const ElfW(Sym) *find_symbol(const elf_symbols *s, const char *name) {
     }
 }
 
-/* Operator new asks on behalf of its caller. */
+/* operator new is transparent: it allocates for its caller. */
 static void add_transparent(const struct dl_phdr_info *info, const hd_module *whole) {
     elf_symbols s = symbols_of(info);
     for (size_t i = 0, free = 0; i < NEWS; i++) {
@@ -157,9 +157,9 @@ static void add_transparent(const struct dl_phdr_info *info, const hd_module *wh
     }
 }
 
-/* Tells of an object. */
+/* Adds an object. */
 static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
-    static char exe[4096];       /* asked for once: it is not to be had when the main thread has ended */
+    static char exe[4096];       /* read once: not available after the main thread has ended */
     const char *path = info->dlpi_name;
     hd_module m;
     (void)size, (void)user;
@@ -174,7 +174,7 @@ static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
         if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X)) continue;
         m.start = info->dlpi_addr + ph->p_vaddr;
         m.end = m.start + ph->p_memsz;
-        /* Linked into the program itself, its frames cannot be told from the program's. */
+        /* Linked into the program itself, this library's frames cannot be distinguished from the program's. */
         if (path != exe && (uintptr_t)&each_module - m.start < ph->p_memsz) own_start = m.start, own_end = m.end;
         add_module(&m, hash_of(path));
         if (own_start != m.start) add_transparent(info, &m);
@@ -183,8 +183,8 @@ static int each_module(struct dl_phdr_info *info, size_t size, void *user) {
 }
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
-/* Tells of the object that code lies in, as its headers say where they are mapped: no lock of the loader's is
-   taken, which another thread of a fork's parent may have held. */
+/* Adds the object that contains an address of code, by its mapped headers. It takes no lock of the loader: another
+   thread may have held it when this process forked. */
 static void add_object_of(uintptr_t pc) {
     struct dl_find_object found;
     struct dl_phdr_info info = { 0 };
@@ -209,7 +209,7 @@ static int each_module_locked(struct dl_phdr_info *info, size_t size, void *user
     return 0;
 }
 
-/* Code is met for the first time, maybe: called by who unwinds, who holds no lock of the recorder's. */
+/* Checks code that may be new. The unwinder calls this, without any lock of the recorder. */
 static void meet_code(uintptr_t pc) {
     if (is_known(pc)) return;
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
@@ -235,8 +235,8 @@ static int each_still_there(struct dl_phdr_info *info, size_t size, void *user) 
     return 0;
 }
 
-/* Where the code of a closed object was, nothing else is loaded, so that its frames keep their names: costs
-   addresses, not memory; within reason, for a program may open and close all day. */
+/* Keeps the addresses of an unloaded object free of other objects, so that its frames keep their names. This costs
+   addresses, not memory. It has a limit, because a program may load and unload all day. */
 static void keep_closed(module *m) {
     static size_t left = (size_t)256 << 20, times = 1000;
     uintptr_t start = m->start & ~(uintptr_t)4095, end = (m->end + 4095) & ~(uintptr_t)4095;
@@ -248,7 +248,7 @@ static void keep_closed(module *m) {
     times--;
 }
 
-/* After objects were closed. */
+/* Called after objects were unloaded. */
 static void forget_closed(void *unused) {
     uint32_t look;
     (void)unused;

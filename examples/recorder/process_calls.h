@@ -1,9 +1,9 @@
-/* Calls that change the process: what is closed, limits of memory, and users.
+/* Calls that change the process: dlclose, limits of memory, and users.
    A part of heapdump_record.c, which includes it once. */
 #ifndef RECORD_PROCESS_CALLS_H
 #define RECORD_PROCESS_CALLS_H
 
-/* The addresses of what is closed are kept, and what comes there later is another's. */
+/* Keeps the addresses of unloaded objects reserved. Code that is loaded there later counts as another module. */
 EXPORT int dlclose(void *handle) {
     int status, saved;
     bool within = is_closing;
@@ -15,13 +15,13 @@ EXPORT int dlclose(void *handle) {
     unwind_forget();
     if (get_state() == READY && is_outside()) {
         with_room(forget_closed, NULL);
-        unwind_forget();         /* what was met meanwhile */
+        unwind_forget();         /* rules that were added meanwhile */
     }
     errno = saved;
     return status;
 }
 
-#ifdef __LP64__ /* one struct, whatever its name */
+#ifdef __LP64__ /* both names are the same struct */
 static int limit(pid_t pid, unsigned resource, const void *to, void *was) {
     int saved = errno;
     if (to && resource == RLIMIT_AS && (!pid || pid == getpid()))
@@ -30,9 +30,9 @@ static int limit(pid_t pid, unsigned resource, const void *to, void *was) {
     return (int)syscall(SYS_prlimit64, pid, resource, to, was);
 }
 
-/* What is mapped would be taken whole: what the region does not need yet goes before. */
+/* mlockall would make all of the mapping resident. So unused parts of the region are unmapped first. */
 EXPORT int mlockall(int flags) {
-    const uint64_t as_if = (uint64_t)160 << 20; /* a tenth of it is kept beside what is used */
+    const uint64_t as_if = (uint64_t)160 << 20; /* a tenth of it stays mapped in addition to the used part */
     int saved = errno;
     shrink_region(as_if);
     errno = saved;
@@ -52,7 +52,7 @@ EXPORT int prlimit64(pid_t pid, __rlimit_resource_t resource, const struct rlimi
 }
 #endif
 
-/* Where only one user is to be recorded, whoever becomes another one is not from there on. -1: stays. */
+/* With JOIN_SAME_USER, a process that becomes another user leaves the region. An id of -1 means no change. */
 static void becomes(const id_t *now, id_t a, id_t b, id_t c) {
     id_t to[3] = { a, b, c };
     int saved = errno;

@@ -49,7 +49,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
     return status;
 }
 
-/* The arguments of execl and its like, as an array on the stack; what follows their end stays in `list`. */
+/* The arguments of execl and similar calls, as an array on the stack. Arguments behind their end stay in `list`. */
 #define LISTED(first)                                                                   \
     va_list list, counted;                                                              \
     size_t count = 0;                                                                   \

@@ -13,10 +13,10 @@ static __thread unwind_frame caller __attribute__((tls_model("initial-exec")));
 
 static bool is_own(const void *pc) { return (uintptr_t)pc >= own_start && (uintptr_t)pc < own_end; }
 
-/* libunwind and dl_iterate_phdr have locks of their own that a fork does not know of: a child would
-   wait for ever for one that a thread of its parent held. So a fork waits until no thread unwinds, and no
-   thread waits for a fork: its block has no stack then. A forked child does without libunwind, for the
-   program's own threads may have held those locks. */
+/* libunwind and dl_iterate_phdr have private locks. In a forked child such a lock stays locked if another thread of
+   the parent held it. So a fork waits until no thread unwinds. No thread waits for a fork; a block that it allocates
+   meanwhile has no stack. A forked child never uses libunwind, since the program's own threads may have held these
+   locks. */
 static union {
     pthread_rwlock_t lock;
     char apart[64];
@@ -28,9 +28,9 @@ static pthread_rwlock_t *unwind_begin(void) {
     return forked || pthread_rwlock_tryrdlock(gate) ? NULL : gate;
 }
 
-/* libunwind finds out whether memory can be read by writing it to a pipe that it keeps. A program that
-   closes the pipe's descriptors, and has files of its own there then, would find bytes taken from them
-   and bytes put in. So libunwind gets no pipe, and the kernel is asked in another way. */
+/* To check if memory is readable, libunwind writes it to a pipe that it keeps. If the program closed the pipe's
+   descriptors and opened its own files there, bytes would be lost from or added to these files. So libunwind gets no
+   pipe, and asks the kernel in another way. */
 static int no_pipe(int fds[2], int flags) {
     (void)fds, (void)flags;
     errno = EMFILE;
@@ -43,7 +43,7 @@ static ssize_t read_no_pipe(int fd, void *p, size_t n) {
     return -1;
 }
 
-/* libunwind calls write this way. A signal set is read before it is seen what to do with it. */
+/* libunwind calls write through this. The kernel reads a signal set before it checks the operation. */
 static long write_no_pipe(long call, long a, long b, long c, long d, long e, long f) {
     if (call != SYS_write || (int)a != -1) return syscall(call, a, b, c, d, e, f);
     syscall(SYS_rt_sigprocmask, -1, b & ~7l, NULL, 8);
@@ -88,13 +88,13 @@ static int without_pipe(struct dl_phdr_info *info, size_t size, void *user) {
     return is_unwinder;
 }
 
-/* A stack that unwind_from declines, and where what libunwind finds goes. */
+/* A stack that unwind_from declines, and the place for libunwind's result. */
 typedef struct slow_stack {
     const void **pcs;
     size_t capacity, n;
 } slow_stack;
 
-/* From here on outward. */
+/* Unwinds from this frame outward. */
 static void unwind_slow_stack(void *argument) {
     enum { OWN = 12 };
     slow_stack *s = argument;
@@ -107,7 +107,7 @@ static void unwind_slow_stack(void *argument) {
     }
 }
 
-/* libunwind takes more of the stack than those who allocate may have, and calls what can be cancelled. */
+/* libunwind needs more stack than an allocating thread may have, and calls cancellation points. */
 static size_t unwind_slowly(const void **pcs, size_t capacity) {
     slow_stack s = { pcs, capacity, 0 };
     pthread_rwlock_t *gate = unwind_begin();
@@ -120,11 +120,11 @@ static size_t unwind_slowly(const void **pcs, size_t capacity) {
     return s.n;
 }
 
-/* Whether the thread is in dlclose: code that is unloaded may allocate, with a frame of ours around it. */
+/* Whether the thread is in dlclose: code that is unloaded may allocate, with a frame of this library further out. */
 static __thread bool is_closing __attribute__((tls_model("initial-exec")));
 
-/* Drops the frames of this library. An operator new that calls another of ours, and does not end in a jump as
-   compilers that optimize less leave it, is near the inner end. */
+/* Drops the frames of this library near the inner end. An operator new may call another one without a tail jump, if
+   the compiler optimized little. */
 static size_t without_own(const void **pcs, size_t n) {
     enum { NEAR = 4 };
     size_t kept = 0, most = is_closing || n < NEAR ? n : NEAR;

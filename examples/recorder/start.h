@@ -1,9 +1,9 @@
-/* Starts the recorder, and keeps it right across forks.
+/* Starts the recorder, and keeps it correct across forks.
    A part of heapdump_record.c, which includes it once. */
 #ifndef RECORD_START_H
 #define RECORD_START_H
 
-/* FORK_INSIDE: from a handler inside a hook, whose locks may be its own. */
+/* FORK_INSIDE: fork in a signal handler that interrupts a hook, which may hold locks. */
 enum { FORK_UNPREPARED, FORK_INSIDE, FORK_PREPARED };
 static __thread int fork_is;
 
@@ -36,7 +36,7 @@ static void fork_child(void) {
     unwind_fork_done();
     if (!(join_flags & JOIN_NO_CHILDREN) && hd_recorder_fork_child(recorder)) set_state(READY);
     pthread_mutex_unlock(&module_lock);
-    memset(gates, 0, sizeof gates); /* an unlock would ask whether the thread's number is the same */
+    memset(gates, 0, sizeof gates); /* an unlock would check the thread's id, which differs in the child */
     hd_record_resume();
 }
 
@@ -46,7 +46,7 @@ static bool is_below(const void *p) {
            below.dli_fbase == other.dli_fbase;
 }
 
-/* Whether an object behind this one has operator new. One that has no such table of names may. */
+/* Whether an object behind this one has operator new. An object without a hash table of names may have it. */
 static int has_new(struct dl_phdr_info *info, size_t size, void *user) {
     elf_symbols s = symbols_of(info);
     bool *behind = user;
@@ -59,7 +59,8 @@ static int has_new(struct dl_phdr_info *info, size_t size, void *user) {
     return 0;
 }
 
-/* A search that fails would leave the program an error that is not its own, for dlerror, and its memory. */
+/* Searches only if operator new exists: a failed dlsym would leave the program a foreign error in dlerror, and a
+   block of memory. */
 static void find_real_new(void) {
     bool behind = false;
     if (!dl_iterate_phdr(has_new, &behind) || !dlsym(RTLD_NEXT, new_names[0])) return;
@@ -75,8 +76,8 @@ static void find_real_new(void) {
     }
 }
 
-/* Puts the first object with a malloc into request->allocator, unless it is this library. That malloc is called:
-   objects come here in the order in which the loader searches names. */
+/* Puts the first object with a malloc into request->allocator, unless it is this library. Objects come in the order
+   in which the loader searches names, so the program calls that malloc. */
 static int first_malloc(struct dl_phdr_info *info, size_t size, void *user) {
     join_request *request = user;
     elf_symbols s = symbols_of(info);
@@ -179,7 +180,7 @@ static void start_inside(void *unused) {
     find_real();
     if (dladdr((void *)(uintptr_t)&each_module, &own) && own.dli_fname) exec_start(own.dli_fname);
     memset(&reply, 0, sizeof reply);
-    if (!invoked || !*invoked) { /* so early that the C library does not know */
+    if (!invoked || !*invoked) { /* the C library does not know the name this early */
         invoked = exec_argument();
         slash = invoked ? strrchr(invoked, '/') : NULL;
         if (slash) invoked = slash + 1;
@@ -202,10 +203,10 @@ static void start_inside(void *unused) {
     pthread_setcancelstate(cancel, NULL);
 }
 
-/* Of the start. */
+/* The stack of start_inside. */
 static char stack[256 * 1024] __attribute__((aligned(4096)));
 
-/* On the first call of any hook, which may be before any constructor. */
+/* On the first call of any hook, which may come before any constructor. */
 static __attribute__((noinline)) void start(void) {
     int saved = errno;
     set_state(started ? OFF : STARTING);

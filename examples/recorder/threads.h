@@ -3,10 +3,10 @@
 #ifndef RECORD_THREADS_H
 #define RECORD_THREADS_H
 
-/* The kernel knows what a thread is called, also one that has no name of its own, and tells it without a lock or an
-   allocation. It is asked when a thread allocates for the first time, and again when somebody may have named it anew;
-   from outside, who lives shortly would be missed. What is allocated has the name of that moment. Names are never
-   given back; places where two threads wrote the same at once, or a signal interrupted who did, do no harm. */
+/* The kernel has a name for each thread, and returns it without a lock or an allocation. It is asked at a thread's
+   first allocation, and again when another thread may have renamed it. An observer outside would miss short-lived
+   threads. A block gets the name that its thread had at that moment. Names are never freed. Duplicates do no harm:
+   two threads may write the same name at once, or a signal may interrupt a writer. */
 
 enum { NAMES = 256, NAME = 16 };
 
@@ -16,12 +16,12 @@ static struct {
 } names[NAMES];
 enum { NAME_FREE, NAME_WRITING, NAME_THERE };
 static bool named;               /* JOIN_THREADS */
-static bool sandboxed;           /* a filter of system calls may be there that kills who asks for a name */
-static uint32_t renames;         /* of threads by others, counted */
-/* One more than these were; 0: unnamed. */
+static bool sandboxed;           /* a filter of system calls may end a process that asks for a name */
+static uint32_t renames;         /* number of times that a thread renamed another one */
+/* `renames` plus 1 when the name was read; 0: no name yet */
 static __thread uint32_t named_at __attribute__((tls_model("initial-exec")));
 
-/* A name that stays. */
+/* A permanent copy of a name. */
 static const char *keep_name(const char name[NAME]) {
     for (int i = 0; i < NAMES; i++) {
         int is = __atomic_load_n(&names[i].state, __ATOMIC_ACQUIRE);

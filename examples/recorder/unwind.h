@@ -1,21 +1,21 @@
 /* Return addresses of the calling thread's stack: exact, and cheap enough for every malloc.
 
-   Where a frame's caller is follows from the frame's program counter, stack pointer and frame pointer,
-   and from two words on the stack: the return address and the saved frame pointer. Which ones is said
-   by the call frame information (.eh_frame) of the object; it is interpreted once per program counter
-   and kept as a rule of 8 bytes in a table that all threads share.
+   The caller of a frame follows from the frame's program counter, stack pointer and frame pointer. Two words on the
+   stack are also needed: the return address and the saved frame pointer. The call frame information (.eh_frame) of
+   the object says where these two are. It is interpreted once per program counter. The result is a rule of 8 bytes in
+   a table that all threads share.
 
-   Most frames are those of the thread's last stack. A thread keeps that as its shadow: a frame whose
-   three registers are as they were, and whose two words are as they were, has the same caller as it
-   had, whatever happened in between (longjmp, exceptions, other coroutines). So all but the innermost
-   frames cost two compares each. Rules and shadows are dropped when objects are unloaded.
+   Most frames of a stack were also in the thread's last stack, which the thread keeps as its shadow. If a frame's
+   three registers and two words are unchanged, its caller is the same as before. This holds after longjmp, exceptions
+   and switches of coroutines, too. So all frames but the innermost cost two compares each. Unloading objects drops
+   rules and shadows.
 
-   What has no call frame information (JIT code) is followed by its frame pointer, when that points into
-   the stack just above. What has some that rules cannot hold is left to the caller of unwind_from.
+   Code without call frame information (JIT code) is followed by its frame pointer, if that points into the stack just
+   above. If a rule cannot express the information, the stack is left to the caller of unwind_from.
 
-   The thread's stack gets little on it: information is interpreted on another stack, which comes with the
-   shadow, and which unwind_aside lends.
-   x86-64 and ELF; elsewhere unwind_from always declines, and unwind_aside has no other stack. */
+   Little is put on the thread's stack: information is interpreted on another stack, which is allocated with the
+   shadow. unwind_aside lends this stack. All this is for x86-64 and ELF. Elsewhere unwind_from always declines, and
+   unwind_aside has no other stack. */
 
 #ifndef UNWIND_H
 #define UNWIND_H
@@ -39,13 +39,13 @@ typedef struct unwind_frame {
     uintptr_t pc, sp, bp;
 } unwind_frame;
 
-enum { UNWIND_FRAMES = 130 };    /* of one stack */
-enum { UNWIND_BYTES = 5632 };    /* of a thread, for whoever uses this */
+enum { UNWIND_FRAMES = 130 };    /* maximum for one stack */
+enum { UNWIND_BYTES = 5632 };    /* bytes of a thread, for the user of this file */
 
 typedef struct unwind_stats {
     uint64_t stacks, frames;
     uint64_t shadowed;           /* frames found in the shadow */
-    uint64_t rules;              /* frames whose call frame information was interpreted */
+    uint64_t rules;              /* frames with interpreted call frame information */
     uint64_t declined;           /* stacks left to the caller */
 } unwind_stats;
 
@@ -57,13 +57,13 @@ extern int _dl_find_object(void *pc, struct dl_find_object *found) __attribute__
 
 #include "unwind_rules.h"
 
-/* What is to be interpreted, and on whose stack. */
+/* A request for the rule of a program counter, and the answer. */
 typedef struct unwind_query {
     uintptr_t pc;
     unwind_rule rule;
 } unwind_query;
 
-/* Is told of code whose rules are asked for; NULL: nobody is. */
+/* Called for code when its rule is needed; may be NULL. */
 static void (*unwind_told)(uintptr_t pc);
 
 static void unwind_answer(void *query) {
@@ -72,7 +72,8 @@ static void unwind_answer(void *query) {
     q->rule = unwind_rule_of(q->pc);
 }
 
-/* The rule at a return address that no slot of its set has, which one of them gets; not where a signal struck. */
+/* Finds the rule for a return address that is not in the table, and puts it there. Not for a pc where a signal
+   struck. */
 static __attribute__((noinline)) unwind_rule unwind_rule_find(uintptr_t pc, bool struck, uint64_t key, uint64_t hash,
                                                               unwind_stats *stats) {
     unwind_slot *set = unwind_sets[hash >> 50], *to = NULL;
@@ -104,18 +105,18 @@ static inline unwind_rule unwind_rule_at(uintptr_t pc, bool struck, unwind_stats
     return unwind_rule_find(pc, struck, key, hash, stats);
 }
 
-/* What a walk knows beside the frame. */
+/* The state of a walk, besides the frame. */
 typedef struct unwind_walk {
     bool struck;                 /* the frame's pc is where a signal struck, not a return address */
-    bool guessed;                /* a frame pointer was trusted on the way: registers may be anything */
-    uintptr_t readable;          /* a page that can be read */
+    bool guessed;                /* a frame pointer was trusted on the way: registers may have any value */
+    uintptr_t readable;          /* a page that is readable */
 } unwind_walk;
 
-/* Of a walk that is no guess all words are on the stack. */
+/* Whether an address is readable. In a walk without guesses all words are on the stack. */
 static bool unwind_readable(unwind_walk *w, uintptr_t address) {
     if (!w->guessed || address >> 12 == w->readable) return true;
     if (address & 7) return false;
-    /* The kernel reads the set before it finds that there is no such operation. */
+    /* The kernel reads the signal set before it rejects the operation. */
     if (syscall(SYS_rt_sigprocmask, ~0L, address, NULL, 8L) >= 0 || errno == EFAULT) return false;
     w->readable = address >> 12;
     return true;
@@ -123,14 +124,14 @@ static bool unwind_readable(unwind_walk *w, uintptr_t address) {
 
 typedef enum unwind_result { UNWIND_STEPPED, UNWIND_ENDED, UNWIND_DECLINED } unwind_result;
 
-enum { UNWIND_NEVER = 1 };       /* no address: this step is always made by its rule */
+enum { UNWIND_NEVER = 1 };       /* not an address: the rule always makes this step */
 
-/* A stack pointer that cannot be a caller's. */
+/* Whether a stack pointer cannot belong to a caller. */
 static inline bool unwind_is_wild(uintptr_t cfa, uintptr_t sp) {
     return (cfa - sp - 1 >= (uintptr_t)1 << 30) | ((cfa & 7) != 0);
 }
 
-/* As unwind_step, of frames that are seldom: by any rule, and where not all is certain. */
+/* unwind_step for rare frames: any rule, and uncertain cases. */
 static __attribute__((noinline)) unwind_result unwind_step_seldom(unwind_frame *f, unwind_walk *w, unwind_rule rule,
                                                                   uintptr_t *saved) {
     bool was_struck = w->struck;
@@ -178,8 +179,8 @@ static __attribute__((noinline)) unwind_result unwind_step_seldom(unwind_frame *
 
 static inline bool unwind_is_plain(const unwind_walk *w) { return !(w->struck | w->guessed); }
 
-/* To the caller of a frame. *saved says where its bp was found; 0: it did not change. The frame's address goes to no
-   function, so that it stays in registers. */
+/* Steps to the caller of a frame. *saved is the address of the caller's bp; 0: unchanged. The address of *f is not
+   passed to any function, so *f stays in registers. */
 static inline unwind_result unwind_step(unwind_frame *f, unwind_walk *w, uintptr_t *saved, unwind_stats *stats) {
     unwind_rule rule = unwind_rule_at(f->pc, w->struck, stats);
     uintptr_t cfa, bp_at = 0;
@@ -208,24 +209,23 @@ static inline unwind_result unwind_step(unwind_frame *f, unwind_walk *w, uintptr
 
 typedef struct unwind_known {
     unwind_frame frame;
-    uintptr_t saved;             /* of the step to the next frame out */
+    uintptr_t saved;             /* of the step to the next outer frame */
 } unwind_known;
 
 enum { UNWIND_KNOWN = 240, UNWIND_GUARD = 4096, UNWIND_STACK = 64 * 1024 };
 
-/* `known` is the last stack, outermost first, and what lay further out when the thread was there last:
-   each frame led to the one before it. `fresh` are those of this stack that are not known, innermost
-   first. */
+/* `known` is the last stack, outermost first, and frames further out from earlier stacks. Each frame led to the one
+   before it. `fresh` are frames of the present stack that are not in `known`, innermost first. */
 typedef struct unwind_shadow {
     struct unwind_shadow *next, *next_free;
     unwind_stats stats;
     uint32_t generation, count;
-    bool whole;                  /* known[0] is the outermost frame there is */
+    bool whole;                  /* known[0] is the outermost frame of the thread */
     unwind_known known[UNWIND_KNOWN], fresh[UNWIND_FRAMES];
 } unwind_shadow;
 
-/* What lies in one mapping: a guard, below which a stack must not grow, the stack, the shadow, and bytes for
-   the thread that are not used here, zeros at first. */
+/* The parts of one mapping. A guard page stops the stack above it from growing too far. Then the stack, the shadow,
+   and bytes for the user of this file, zeros at first. */
 typedef struct unwind_room {
     char guard[UNWIND_GUARD], stack[UNWIND_STACK];
     unwind_shadow shadow;
@@ -233,7 +233,7 @@ typedef struct unwind_room {
 } unwind_room;
 
 static __thread unwind_shadow *unwind_own __attribute__((tls_model("initial-exec")));
-static unwind_shadow *unwind_shadows, *unwind_free; /* all; those whose threads have ended */
+static unwind_shadow *unwind_shadows, *unwind_free; /* all shadows; shadows of ended threads */
 static pthread_mutex_t unwind_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t unwind_key;
 
@@ -242,7 +242,7 @@ static unwind_room *unwind_room_of(unwind_shadow *s) {
 }
 
 static void unwind_thread_ends(void *shadow) {
-    uint64_t signals = aside_signals_wait(); /* whose handlers may want a shadow, and so the lock */
+    uint64_t signals = aside_signals_wait(); /* their handlers may need a shadow, and so the lock */
     unwind_own = NULL;
     pthread_mutex_lock(&unwind_lock);
     ((unwind_shadow *)shadow)->next_free = unwind_free;
@@ -275,15 +275,15 @@ static unwind_shadow *unwind_take_shadow(void) {
     return s;
 }
 
-/* The thread's bytes; NULL when there is no memory. Not in a signal handler that interrupts what is here. */
+/* The thread's bytes; NULL: out of memory. Not for a signal handler that interrupts this file's functions. */
 static void *unwind_bytes_of_thread(void) {
     unwind_shadow *s = unwind_own;
     if (!s && (!unwind_sets || !(s = unwind_take_shadow()))) return NULL;
     return unwind_room_of(s)->bytes;
 }
 
-/* On the stack beside the thread's shadow, signals waiting; false when there is none, and none may be made:
-   a signal handler that interrupts what is here may not. Not to be entered again from inside. */
+/* Runs a function on the stack of the thread's shadow, with signals blocked. False: no shadow, and !may_make. A
+   signal handler that interrupts this file's functions must not make one. The function must not call this again. */
 static bool unwind_aside(aside_fn *run, void *argument, bool may_make) {
     unwind_shadow *s = unwind_own;
     if (!s && (!may_make || !unwind_sets || !(s = unwind_take_shadow()))) return false;
@@ -291,8 +291,8 @@ static bool unwind_aside(aside_fn *run, void *argument, bool may_make) {
     return true;
 }
 
-/* Before any other call, while there is one thread. `told` (may be NULL) is called for each program counter that
-   a thread meets for the first time, and maybe again, from the stack that is lent. */
+/* Called before any other function, while there is one thread. `told` (may be NULL) is called for each program
+   counter that a thread meets for the first time, and perhaps again. It runs on the stack that unwind_aside lends. */
 static void unwind_start(void (*told)(uintptr_t pc)) {
     unwind_told = told;
     void *sets = mmap(NULL, UNWIND_SETS * sizeof *unwind_sets, PROT_READ | PROT_WRITE,
@@ -304,28 +304,28 @@ static void unwind_start(void (*told)(uintptr_t pc)) {
 static void unwind_fork_prepare(void) { pthread_mutex_lock(&unwind_lock); }
 static void unwind_fork_done(void) { pthread_mutex_unlock(&unwind_lock); }
 
-/* In a forked child: counts from here on. */
+/* In a forked child: counters begin at 0. */
 static void unwind_clear_stats(void) {
     for (unwind_shadow *s = unwind_shadows; s; s = s->next) memset(&s->stats, 0, sizeof s->stats);
 }
 
-/* After an object was unloaded: another may come to lie where it was. What libc unloads by itself (its
-   converters of character sets) is not told of. */
+/* Called after an object was unloaded: another object may be loaded at its addresses. Objects that libc unloads by
+   itself (its converters of character sets) are missed. */
 static void unwind_forget(void) {
     if (__atomic_add_fetch(&unwind_generation, 1, __ATOMIC_RELEASE) << 16 || !unwind_sets) return;
-    for (size_t i = 0; i < UNWIND_SETS; i++) /* the part of the generation that slots hold begins again */
+    for (size_t i = 0; i < UNWIND_SETS; i++) /* the part of the generation in slots wraps around */
         for (size_t k = 0; k < UNWIND_WAYS; k++)
             __atomic_store_n(&unwind_sets[i][k].check, 0, __ATOMIC_RELAXED);
 }
 
-/* What the calling thread did since it asked last. */
+/* The calling thread's counts since its last call of this. */
 static void unwind_take_stats(unwind_stats *taken) {
     if (!unwind_own) return;
     *taken = unwind_own->stats;
     memset(&unwind_own->stats, 0, sizeof unwind_own->stats);
 }
 
-/* The fresh frames go inside the first `kept` known ones. */
+/* Puts the fresh frames inside the first `kept` known ones. */
 static void unwind_remember(unwind_shadow *s, uint32_t kept, uint32_t fresh) {
     if (kept + fresh > UNWIND_KNOWN) {
         uint32_t dropped = kept - (kept < UNWIND_KNOWN / 2 - 20 ? kept : UNWIND_KNOWN / 2 - 20);
@@ -341,8 +341,8 @@ static inline bool unwind_is_same(const unwind_frame *a, unwind_frame b) {
     return !((a->pc ^ b.pc) | (a->sp ^ b.sp) | (a->bp ^ b.bp));
 }
 
-/* Goes outward from known[at] for as long as each frame leads to the one it led to, at most `most`
-   frames; returns how many, known[at] included. Each is the frame it was, so that its two words can be read. */
+/* Follows known frames outward from known[at] while each leads to the same caller as before, at most `most` frames.
+   Returns their number, with known[at]. Each frame is unchanged, so its two words are readable. */
 static uint32_t unwind_follow(const unwind_shadow *s, uint32_t at, const void **pcs, size_t most) {
     const unwind_known *known = &s->known[at];
     uint32_t n = 1;
@@ -357,12 +357,12 @@ static uint32_t unwind_follow(const unwind_shadow *s, uint32_t at, const void **
     return n;
 }
 
-/* Program counters from f outward: its own first, at most `capacity` or UNWIND_FRAMES. 0 when this
-   stack is not for rules. Not to be entered again from inside, by a signal handler say. */
+/* Program counters outward from f: f.pc first, at most `capacity` or UNWIND_FRAMES. Returns 0 if rules cannot unwind
+   this stack. Not re-entrant, for example by a signal handler. */
 static size_t unwind_from(unwind_frame f, const void **pcs, size_t capacity) {
     unwind_shadow *s = unwind_own;
     uint32_t generation = __atomic_load_n(&unwind_generation, __ATOMIC_ACQUIRE);
-    uint32_t k, fresh = 0, run = 0; /* known[k - 1] is next to compare; a run of frames begins there */
+    uint32_t k, fresh = 0, run = 0; /* known[k - 1] is compared next; a run of frames begins there */
     unwind_result result = UNWIND_STEPPED;
     unwind_walk walk = { false, false, 0 };
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* Rules by which a frame leads to its caller, made from call frame information (.eh_frame).
+/* Rules that lead from a frame to its caller, made from call frame information (.eh_frame).
    A part of unwind.h, which includes it once, on x86-64 and ELF. */
 #ifndef UNWIND_RULES_H
 #define UNWIND_RULES_H
@@ -11,7 +11,7 @@ typedef enum unwind_kind {
     UNWIND_POINTER,              /* no information: as UNWIND_BP, when bp is a frame pointer */
     UNWIND_SIGNAL,               /* the registers are in a ucontext at sp */
     UNWIND_END,                  /* the outermost frame */
-    UNWIND_FOREIGN               /* not for rules */
+    UNWIND_FOREIGN               /* not possible with rules */
 } unwind_kind;
 
 enum { UNWIND_BP_SAME, UNWIND_BP_AT_CFA, UNWIND_BP_AT_BP };
@@ -22,14 +22,15 @@ typedef struct unwind_rule {
     uint8_t kind, saved;
 } unwind_rule;
 
-/* A slot holds pc, generation and rule xored beside the rule, so that a slot of which another thread has
-   written half is a miss, as is one from before an object was unloaded. A set is a cache line. */
+/* The check word of a slot is pc, generation and rule, combined with xor. If another thread has written only half of
+   a slot, the check fails and the slot is a miss. So is a slot from before an object was unloaded. A set is one cache
+   line. */
 enum { UNWIND_SETS = 1 << 14, UNWIND_WAYS = 4 };
 typedef struct unwind_slot {
     uint64_t check, rule;
 } unwind_slot;
-static unwind_slot (*unwind_sets)[UNWIND_WAYS]; /* NULL: declines everything */
-static uint32_t unwind_generation = 1; /* counts what unloading makes void */
+static unwind_slot (*unwind_sets)[UNWIND_WAYS]; /* NULL: every stack is declined */
+static uint32_t unwind_generation = 1; /* incremented when unloading makes rules invalid */
 
 /* Call frame information. ---------------------------------------------------------------------- */
 
@@ -67,8 +68,8 @@ static uint64_t unwind_fixed(unwind_bytes *b, size_t n) {
     return value;
 }
 
-/* A pointer in one of the encodings of .eh_frame, without the indirect ones; `base` is what
-   data-relative ones are relative to. */
+/* Reads a pointer in one of the encodings of .eh_frame, except the indirect ones. `base`: the base of data-relative
+   pointers. */
 static uintptr_t unwind_pointer(unwind_bytes *b, uint8_t encoding, uintptr_t base) {
     uintptr_t origin = (encoding & 0x70) == 0x10 ? (uintptr_t)b->at : (encoding & 0x70) == 0x30 ? base : 0;
     switch (encoding & 0x0f) {
@@ -84,7 +85,7 @@ static uintptr_t unwind_pointer(unwind_bytes *b, uint8_t encoding, uintptr_t bas
     return 0;
 }
 
-/* What the rules of a frame are at one point of its function's program. */
+/* The rules of a frame at one point of its function. */
 typedef struct unwind_row {
     uint64_t cfa_register;
     int64_t cfa, bp;
@@ -94,7 +95,7 @@ typedef struct unwind_row {
 
 enum { UNWIND_RBP = 6, UNWIND_RSP = 7, UNWIND_RA = 16 };
 
-/* breg6 N, or breg6 N deref: what functions that align their stack say. */
+/* Reads breg6 N, or breg6 N deref: the expressions of functions that align their stack. */
 static bool unwind_expression(unwind_bytes *b, bool deref, int64_t *offset) {
     uint64_t length = unwind_uleb(b);
     unwind_bytes e = { b->at, b->end };
@@ -106,7 +107,7 @@ static bool unwind_expression(unwind_bytes *b, bool deref, int64_t *offset) {
     return (!deref || unwind_fixed(&e, 1) == 0x06) && e.at == e.end;
 }
 
-/* A register other than those that matter is passed over. */
+/* Notes where a register is saved. Registers that do not matter are ignored. */
 static void unwind_saved(unwind_row *row, uint64_t reg, int64_t offset, bool foreign) {
     if (reg == UNWIND_RBP) {
         row->saved = UNWIND_BP_AT_CFA;
@@ -136,7 +137,7 @@ typedef struct unwind_cie {
     unwind_bytes program;
 } unwind_cie;
 
-/* Runs an instruction that says where a register is saved; false: it is none of these. */
+/* Runs an instruction about a saved register; false: it is another instruction. */
 static bool unwind_run_saved(const unwind_cie *cie, uint8_t op, unwind_bytes *b, unwind_row *row,
                              const unwind_row *initial) {
     uint64_t reg;
@@ -177,7 +178,7 @@ static bool unwind_run_saved(const unwind_cie *cie, uint8_t op, unwind_bytes *b,
     return true;
 }
 
-/* Runs an instruction that says where the frame is; false: it is none of these. */
+/* Runs an instruction about the position of the frame; false: it is another instruction. */
 static bool unwind_run_cfa(const unwind_cie *cie, uint8_t op, unwind_bytes *b, unwind_row *row) {
     switch (op) {
     case 0x0c: case 0x12:                                                        /* def_cfa, _sf */
@@ -197,8 +198,7 @@ static bool unwind_run_cfa(const unwind_cie *cie, uint8_t op, unwind_bytes *b, u
     return true;
 }
 
-/* Runs a program of call frame instructions up to the row of pc; false when it holds what this does
-   not know. */
+/* Runs a program of call frame instructions up to the row of pc; false: it has an unknown instruction. */
 static bool unwind_run(const unwind_cie *cie, unwind_bytes b, uintptr_t at, uintptr_t pc, unwind_row *row,
                        const unwind_row *initial) {
     unwind_row kept[8];
@@ -229,8 +229,7 @@ static bool unwind_run(const unwind_cie *cie, unwind_bytes b, uintptr_t at, uint
     return true;
 }
 
-/* The length of the entry at b, which is left behind its length; 0 at the end. 64-bit lengths are not
-   used in .eh_frame. */
+/* Reads the length of the entry at b, and moves b behind it; 0 at the end. .eh_frame does not use 64-bit lengths. */
 static uint32_t unwind_entry(unwind_bytes *b) {
     uint32_t length;
     memcpy(&length, b->at, 4);
@@ -274,7 +273,7 @@ static bool unwind_read_cie(const uint8_t *from, unwind_cie *cie) {
     return true;
 }
 
-/* The entry of the binary search table of .eh_frame_hdr that may hold pc; NULL when there is none. */
+/* The entry of the binary search table of .eh_frame_hdr that may contain pc; NULL: none. */
 static const uint8_t *unwind_find_fde(const uint8_t *header, uintptr_t pc) {
     unwind_bytes b = { header + 4, header + 64 };
     uintptr_t base = (uintptr_t)header;
@@ -314,7 +313,7 @@ static unwind_rule unwind_of_row(const unwind_row *row) {
     return rule;
 }
 
-/* .eh_frame_hdr of the object that pc lies in. */
+/* .eh_frame_hdr of the object that contains pc. */
 typedef struct unwind_object {
     uintptr_t pc;
     const uint8_t *header;
@@ -347,7 +346,7 @@ static const uint8_t *unwind_header(uintptr_t pc) {
 
 static bool unwind_aside(aside_fn *run, void *argument, bool may_make);
 
-/* pc lies inside the call instruction, or is where a signal struck. */
+/* The rule for pc, which lies inside a call instruction, or is where a signal struck. */
 static unwind_rule unwind_rule_of(uintptr_t pc) {
     const uint8_t *header = unwind_header(pc), *fde = header ? unwind_find_fde(header, pc) : NULL;
     unwind_bytes b = { fde, fde ? fde + 4 : NULL };
