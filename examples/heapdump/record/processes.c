@@ -1,4 +1,4 @@
-/* heapdump record: which processes recorded something, which of them live, and what each has. */
+/* heapdump record: the processes in the region, whether they run, and their state. */
 
 #include "record.h"
 
@@ -8,10 +8,10 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-/* The programs that one process executed. A region may have many records, so they are found by search. */
+/* The programs that one process executed in turn. A region may have many records, so these are found by search. */
 typedef struct images {
     uint64_t pid;
-    uint32_t count, last;        /* last: of r->processes */
+    uint32_t count, last;        /* last: an index of r->processes */
 } images;
 
 static int compare_images(const void *a, const void *b) {
@@ -28,8 +28,8 @@ static images *images_of(recording *r, uint64_t pid) {
     return made;
 }
 
-/* Whether a process that calls itself so has the region: in another namespace its number is another's here. `unseen`:
-   the answer where nothing of what we started is to be seen. */
+/* Whether the process `pid` has mapped the region. In another namespace a process has another number, so here `pid`
+   may be a stranger. `unseen`: also true for a descendant with unreadable maps. */
 bool has_region(const recording *r, uint64_t pid, bool unseen) {
     char path[64], *line = NULL;
     size_t room = 0;
@@ -65,7 +65,7 @@ static void process_end(process *p) {
     p->ended = true;
 }
 
-/* Reads the state of a process, a letter, and its flags in the kernel; 0: there is no such process. */
+/* Reads the state of a process, a letter, and its flags in the kernel; 0: no process has this number. */
 static char state_of(uint64_t pid, unsigned long *flags) {
     char path[64], text[512], state = 0, *end;
     size_t n;
@@ -75,7 +75,7 @@ static char state_of(uint64_t pid, unsigned long *flags) {
     n = f ? fread(text, 1, sizeof text - 1, f) : 0;
     if (f) fclose(f);
     text[n] = 0;
-    end = strrchr(text, ')');    /* a program may have any name */
+    end = strrchr(text, ')');    /* the name of a program may contain any character */
     return end && sscanf(end + 1, " %c %*d %*d %*d %*d %*d %lu", &state, flags) == 2 ? state : 0;
 }
 
@@ -84,8 +84,8 @@ char process_state(uint64_t pid) {
     return state_of(pid, &flags);
 }
 
-/* Whether a process is exiting: the kernel shows no maps of it any more, and its pidfd becomes readable when its last
-   thread has ended. */
+/* Whether a process is exiting. The kernel no longer shows its maps. Its pidfd becomes readable when its last thread
+   has ended. */
 static bool is_exiting(uint64_t pid) {
     enum { EXITING = 4 };        /* PF_EXITING of the kernel */
     unsigned long flags;
@@ -101,20 +101,21 @@ static void process_watch(const recording *r, process *p) {
         process_end(p);
         return;
     }
-    /* its program was replaced, or it is exiting */
+    /* it became another program, or it is exiting */
     if (is_exiting(p->pid) || is_descendant((pid_t)p->pid)) return;
-    /* a process of another namespace: its heaps are written when the program has ended */
+    /* a process of another namespace: its heaps are written after the program has ended */
     if (p->pidfd >= 0) close(p->pidfd);
     p->pidfd = -1;
     p->asked = false;
 }
 
-/* Whether a process has become another program, or is gone: anybody may write its number into the region. */
+/* Whether a process has become another program, or is gone. The region does not prove it, since any recorded program
+   can write any number there. */
 static bool is_replaced(const recording *r, const process *p) {
     return unrecorded_joins(r, (pid_t)p->pid) || is_over(p);
 }
 
-/* The first look at a record. What had its number before is over. */
+/* Adds a record that is seen for the first time. An earlier program of the process ends with this. */
 static void process_add(recording *r, uint32_t number, const hd_recorded *state) {
     images *of = images_of(r, state->pid);
     process *p = of->count ? r->processes[of->last] : NULL;
@@ -173,8 +174,8 @@ void codes_look(recording *r, bool (*is_wanted)(const process *p)) {
 
 static bool has_new_modules(const process *p) { return p->has_new_modules; }
 
-/* Opens new modules at once, since another file may have the name later. Those of all processes make one question to
-   the child: it may get little processor time. */
+/* Opens new modules at once, since later another file may have the name. The modules of all processes go to the child
+   in one request, because the child may get little processor time. */
 static void modules_open(recording *r) {
     codes_look(r, has_new_modules);
     for (uint32_t i = 0; i < r->count; i++)
@@ -182,7 +183,7 @@ static void modules_open(recording *r) {
     symbols_loaded_end(&r->names);
 }
 
-/* Adds processes that are new. */
+/* Adds new processes. */
 static void processes_add(recording *r, uint64_t bytes, const hd_limits *limits) {
     uint32_t n = region_count(&r->region, bytes, limits);
     bool whole = true;
@@ -195,7 +196,7 @@ static void processes_add(recording *r, uint64_t bytes, const hd_limits *limits)
     for (uint32_t i = r->looked; i < n; i++) {
         if (!r->known[i]) {
             if (hd_recorder_view(r->region.base, bytes, i, &state, NULL)) {
-                whole = false;   /* it is being made */
+                whole = false;   /* the record is not complete yet */
                 continue;
             }
             process_add(r, i, &state);
@@ -205,7 +206,7 @@ static void processes_add(recording *r, uint64_t bytes, const hd_limits *limits)
     }
 }
 
-/* A process is not looked at if it and the processes before it claim more than the region holds. */
+/* A process is skipped if it and earlier processes claim more than the region holds. */
 static void process_refuse(recording *r, process *p) {
     enum { TOLD = 3 };
     if (!p->spoiled && r->refused_records++ < TOLD)
@@ -241,7 +242,7 @@ bool process_changed(recording *r, process *p, bool *at_work) {
            now->peak_bytes != before.peak_bytes;
 }
 
-/* Finds new processes, and processes that have ended. New modules are left for later during a search for names. */
+/* Finds new processes, and processes that have ended. During a search for names new modules are left for later. */
 void processes_look(recording *r) {
     hd_limits limits = { 0 };
     uint64_t bytes = region_bytes(&r->region, &limits), left = region_claims(&limits);
@@ -273,15 +274,15 @@ void processes_end(recording *r) {
     }
 }
 
-/* Whether somebody who records lives. */
+/* Whether any recorded process is running. */
 bool processes_live(const recording *r) {
     for (uint32_t i = 0; i < r->count; i++)
         if (!r->processes[i]->ended && (r->processes[i]->pidfd >= 0 || r->processes[i]->asked)) return true;
     return false;
 }
 
-/* Whether somebody has the region and does not show itself yet: a child whose parent ended as soon as it
-   had forked. */
+/* Whether a process has mapped the region but has no record yet. It may be the child of a process that ended right
+   after the fork. */
 bool processes_come(const recording *r) {
     DIR *proc = opendir("/proc");
     struct dirent *entry;
@@ -295,8 +296,8 @@ bool processes_come(const recording *r) {
     return found;
 }
 
-/* The number of a process in the trace. What it was before it executed another program has one of its own, above all
-   that the system gives. */
+/* The number of a process in the trace. Each earlier program of the process gets its own number, above all numbers of
+   the system. */
 uint64_t process_number(const recording *r, const process *p) {
     images key = { .pid = p->pid }, **found = tfind(&key, &r->images, compare_images);
     return p->pid + ((uint64_t)(found ? (*found)->count - 1 - p->image : 0) << 22);

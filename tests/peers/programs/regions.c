@@ -1,8 +1,22 @@
-/* Makes a region like a recorder's: `regions FILE WHAT N`, with N of WHAT: records, images (programs of one process),
-   children (N / 64, of a process with N contexts), modules, generations (modules at one address), overlaps (modules that
-   overlap), names, frames, blocks. Or a hostile process writes it: count (sets the number of records), same (records at
-   one place), claims (records that claim another's rows). live: makes no region, and allocates for N
-   milliseconds. */
+/* Makes a region like a recorder's: `regions FILE KIND N`, with N things of a kind.
+
+   records      records of different processes
+   images       records of one process, which executed N programs
+   children     N / 64 forked processes; each inherits N contexts
+   modules      modules next to each other
+   generations  modules one after the other at one address
+   overlaps     modules that overlap
+   names        names of types
+   frames       call stacks
+   blocks, ages live blocks; with ages, one second apart
+
+   Regions of a hostile process:
+
+   count        the number of records is false
+   same         all records are in one place
+   claims       all records have the rows of the first
+
+   live makes no region: the program allocates for N milliseconds. */
 #define _GNU_SOURCE
 #include "../../../heapdump.h"
 
@@ -92,7 +106,7 @@ int main(int count, char **words) {
         while (keep = malloc(100), clock_now() < n) usleep(100);
         return 0;
     }
-    if (fd < 0 || ftruncate(fd, (off_t)size)) return perror(count > 1 ? words[1] : "regions FILE WHAT N"), 2;
+    if (fd < 0 || ftruncate(fd, (off_t)size)) return perror(count > 1 ? words[1] : "regions FILE KIND N"), 2;
     region = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (region == MAP_FAILED || hd_region_init(region, size, NULL)) return perror("mmap"), 1;
     rec = create("first");

@@ -15,8 +15,10 @@ int main(void) {
     int rows = 0;
     char *message = NULL;
     const char *made =
+        /* tables and an index */
         "create table item(id integer primary key, name text, price real, kind int);"
         "create table sold(item int, day int, n int); create index by_item on sold(item, day);"
+        /* a trigger */
         "create table log(what text); create trigger t after update on item begin"
         " insert into log values(new.name || ' ' || old.price); end; begin;";
     const char *asked =
