@@ -15781,9 +15781,9 @@ static bool hd__region_add(hd__land *land, uint64_t offset, uint32_t *number) {
    A context is a call stack: a node with a frame and a parent. Nodes never move (segments of doubling size) and never
    change, so readers need no lock. A hash table of node numbers finds children. To add a node, a thread takes the
    lock, writes the node, then publishes its number in the table. A full table is replaced by one of twice its size.
-   Readers may still be in the old tables, so these stay until the end; together they are as large as the new one. A
-   reader that misses a node in an old table finds it under the lock. Cost per context: 16 bytes, and two to four
-   table slots of 4 bytes.
+   Readers may still be in the old tables, so these stay until the end; together they are smaller than the new one. A
+   reader that misses a node in an old table finds it under the lock. Cost per context: 16 bytes, two to four table
+   slots of 4 bytes, and less than the same again in old tables.
 
    The pseudo-stack of a thread has one context per open scope, so its top is the whole call stack. It is plain
    thread-local memory: nothing to allocate, nothing to free when a thread ends. Each scope in the program remembers
