@@ -202,7 +202,7 @@ static void faults_are_reported_with_their_place(void **state) {
     is_wrong("{\n\"dhatFileVersion\":3,\"mode\":4}", HD_UNSUPPORTED, 2, "version 2 of DHAT's files expected, found '3,\"mode\":4}'");
     is_wrong("{\"dhatFileVersion\":\"2\"}", HD_MALFORMED, 1, "a decimal number");
     is_wrong(FILE_OF("{\"tb\":1,\"tbk\":1,\"fs\":[1,2]},\n{\"tb\":1,\"tbk\":1,\"fs\":[1,3]}", "\"[root]\",\"f\",\"g\""), HD_MALFORMED, 3,
-             "frames of the table, which has 3, expected, found 3");
+             "a frame of the table, below 3, expected, found 3");
     is_wrong(FILE_OF("{\"tb\":1,\"tbk\":1,\"fs\":[4294967296]}", "\"[root]\",\"f\",\"g\""), HD_MALFORMED, 2, "found 4294967296");
     is_wrong(FILE_OF("{\"tb\":18446744073709551616,\"tbk\":1,\"fs\":[]}", ""), HD_MALFORMED, 2, "a number of at most 64 bits expected");
     is_wrong(FILE_OF("{\"tb\":-1,\"tbk\":1,\"fs\":[]}", ""), HD_MALFORMED, 2, "a decimal number expected, found '-1");

@@ -251,7 +251,7 @@ static const struct { const char *text, *message; uint64_t line, offset, warning
     { "heap_v2/1\n@ 0x5\n  t*: 1: 8 [x]\n  t0: 1: 8 [1: 8]\n@ 0x6\n  t*: 1: 8 [1: 8]\nMAPPED_LIBRARIES:\n",
       "a decimal number expected, found 'x]'", 3, 28, 1, 8, 8 },
     { "heap_v2/1\n@ 0x5\n t*: 1: 8 [1: 8]\n1: 8 [1: 8]\nMAPPED_LIBRARIES:\n", "'@' and addresses, or t* and t0 with its numbers expected, found '1: 8 [1: 8]'", 4, 33, 1, 8, 8 },
-    { "heap_v2/9223372036854775807\n@ 0x5\n t*: 9: 9 [9: 9]\nMAPPED_LIBRARIES:\n", "a size that 64 bits can hold when it is scaled expected", 2, 28, 2, 0, 0 },
+    { "heap_v2/9223372036854775807\n@ 0x5\n t*: 9: 9 [9: 9]\nMAPPED_LIBRARIES:\n", "a scaled size of at most 64 bits expected", 2, 28, 2, 0, 0 },
     { "heap profile: -1: 8 [1: 8] @ heapprofile\n" GOOD, "a number of blocks that is not negative expected, found '-1: 8 [1: 8] @ heapprofile'", 1, 14, 1, 8, 8 },
     { "heap profile: @ heapprofile\n" GOOD, "a decimal number expected, found '@ heapprofile'", 1, 14, 0, 0, 0 },
 };

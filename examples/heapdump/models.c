@@ -94,7 +94,7 @@ int run_diff(const arguments *a) {
     if (!hd_dump_graph(before) && !(after && hd_dump_graph(after)) && !a->objects.live)
         return diff_heaps(a, before, after);
     if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
-        status = classes_cut(a) ? usage("classes are cut off by --top only")
+        status = classes_cut(a) ? usage("a list of classes takes only --top of the cut-off options")
                                 : diff_objects(a, before, after);
     } else if (after || !hd_dump_graph(before)) {
         const hd_dump *other = hd_dump_graph(before) ? after : before;
@@ -103,7 +103,7 @@ int run_diff(const arguments *a) {
                 a->objects.live ? "--live needs snapshots" : "a snapshot is compared with a snapshot");
         status = BAD_INPUT;
     } else {
-        display(stderr, "heapdump: a snapshot needs a second one to compare with\n");
+        display(stderr, "heapdump: %s: expected a second snapshot to compare with\n", a->input.files[0]);
         status = BAD_INPUT;
     }
     hd_dump_free(before);

@@ -294,7 +294,7 @@ static void dhat_check(dhat *d) {
         if (!p->left_out && p->count && p->most >= d->table_count) {
             p->left_out = true;
             found.status = HD_MALFORMED;
-            snprintf(found.message, sizeof found.message, "frames of the table, which has %zu, expected, found %llu",
+            snprintf(found.message, sizeof found.message, "a frame of the table, below %zu, expected, found %llu",
                      d->table_count, (unsigned long long)p->most);
         }
         if (p->left_out) json_report(&d->json, &found);

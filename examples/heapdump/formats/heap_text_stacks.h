@@ -102,7 +102,7 @@ static void heap_text_sum(hd_amount *sum, const hd_amount *a) {
 static hd_status heap_text_put(heap_text *t, hd_profile *p, uint32_t node, const heap_text_held *held, bool fits) {
     hd_error found = HD_ZERO;
     hd_status status = HD_OVERFLOW;
-    snprintf(found.message, sizeof found.message, "a size that 64 bits can hold when it is scaled expected");
+    snprintf(found.message, sizeof found.message, "a scaled size of at most 64 bits expected");
     if (fits) status = hd_profile_add_amount(p, &node, &held->amount, &found);
     if (status != HD_OVERFLOW) {
         if (status) *t->lines.err = found;

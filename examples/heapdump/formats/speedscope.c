@@ -111,8 +111,8 @@ static hd_status count_frames(speedscope *s, const hd_profile *profile, uint32_t
     if (s->repeated <= SPEEDSCOPE_MOST) return HD_OK;
     *s->err = (hd_error){ .status = HD_LIMIT, .offset = HD_UNKNOWN };
     snprintf(s->err->message, sizeof s->err->message,
-             "samples of %llu frames in all, more than the limit of %d for speedscope's JSON: pprof and heaps_v2 "
-             "need less space", (unsigned long long)s->repeated, SPEEDSCOPE_MOST);
+             "speedscope holds at most %d frames of samples, found %llu: use --to pprof or heaps_v2", SPEEDSCOPE_MOST,
+             (unsigned long long)s->repeated);
     return HD_LIMIT;
 }
 

@@ -122,7 +122,7 @@ static int pick(const chosen *c, const char *id, bool last, bool *picked) {
     mark_picked(c, id, last, picked);
     for (size_t i = 0; i < c->count; i++)
         if (picked[i]) return DONE;
-    display(stderr, "heapdump: %s: no heap of dump %s\n", c->file, id);
+    display(stderr, "heapdump: %s: no heap of dump %s (heapdump info lists the dumps)\n", c->file, id);
     return BAD_INPUT;
 }
 

@@ -274,7 +274,7 @@ static int choose_heaps(const arguments *a, const heap_options *which, bool quie
         warn_newer(file, a->naming.opened ? a->naming.opened : &c->names);
     if (!status && !c->count) {
         display(stderr, "heapdump: %s (%s): no heap dump%s\n", file, hd_dump_format(dump)->name,
-                all ? " matches" : " in it");
+                all ? " matches (heapdump info lists the heaps)" : " in it");
         status = BAD_INPUT;
     }
     if (status) chosen_free(c);

@@ -171,7 +171,7 @@ static int read_binary(capture *c, const void *data, size_t size, bool first, bo
             return -1;
         }
     }
-    if (c->at >= 4 && c->begin < 4) return fail(c, "a message without a header");
+    if (c->at >= 4 && c->begin < 4) return fail(c, "expected a message with a header");
     return last && (c->at < 4 || c->at < c->begin) ? fail(c, "a message is truncated in its header") : 0;
 }
 
@@ -195,7 +195,7 @@ static int send_request(capture *c, struct lws *wsi) {
     size_t size = c->request_size;
     c->request_size = 0;
     if (!size || lws_write(wsi, (unsigned char *)c->request + LWS_PRE, size, LWS_WRITE_TEXT) >= (int)size) return 0;
-    return fail(c, "it accepts no more requests");
+    return fail(c, "the VM accepts no more requests");
 }
 
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
@@ -269,14 +269,14 @@ static bool ask(capture *c, const char *method, const char *key, const char *tex
     hd_json_end(&j);
     hd_json_end(&j);
     if (hd_json_finish(&j)) needed(NULL);
-    if (request.size > sizeof c->request - LWS_PRE) fail(c, "an id of %zu bytes", request.size);
+    if (request.size > sizeof c->request - LWS_PRE) fail(c, "the request is too long: %zu bytes", request.size);
     else memcpy(c->request + LWS_PRE, request.data, c->request_size = request.size);
     hd_buffer_free(&request);
     *c->refused = 0;
     lws_callback_on_writable(c->wsi);
     while (!*c->error && c->answered != c->asked) {
         if (c->to && !c->written && c->work) on_progress(&c->progress, c->work_done, c->work);
-        if (c->closed) fail(c, "it closed the connection");
+        if (c->closed) fail(c, "the VM closed the connection");
         else lws_service(c->context, 0);
     }
     if (*c->refused) fail(c, "%s: %s", method, c->refused);
@@ -291,7 +291,7 @@ static bool take(capture *c, const target *of) {
     if (c->a->watch.gc && !ask(c, "getAllocationProfile", "isolateId", of->id, "gc")) return false;
     if (!ask(c, "requestHeapSnapshot", "isolateId", of->id, NULL)) return false;
     while (!*c->error && !c->is_last) {
-        if (c->closed) fail(c, "it closed the connection");
+        if (c->closed) fail(c, "the VM closed the connection");
         else lws_service(c->context, 0);
     }
     return !*c->error;
@@ -328,9 +328,9 @@ static int choose_target(const capture *c, const target **target_chosen) {
         if (word ? target_is(&c->targets[i], i, word) : c->count == 1 || is_in(c->targets[i].kind, "page"))
             *target_chosen = &c->targets[i], found++;
     if (found == 1) return DONE;
-    if (word) display(stderr, "heapdump: %s: %u of these targets match --target %s:\n", c->shown, found, word);
-    else display(stderr, "heapdump: %s has several targets: choose one by --target NUMBER, or a word of its line\n",
-                 c->shown);
+    if (word) display(stderr, "heapdump: %s: %u targets match --target %s: ", c->shown, found, word);
+    else display(stderr, "heapdump: %s has several targets: ", c->shown);
+    display(stderr, "choose one by --target NUMBER, or a word of its line\n");
     for (uint32_t i = 0; i < c->count; i++) target_show(&c->targets[i], i);
     return WRONG_USAGE;
 }
@@ -425,7 +425,7 @@ static bool wait_for(capture *c, double seconds) {
     lws_sul_schedule(c->context, 0, &w.timer, wait_over, (lws_usec_t)(seconds * 1e6));
     while (!w.over && !c->closed && !*c->error) lws_service(c->context, 0);
     lws_sul_schedule(c->context, 0, &w.timer, wait_over, LWS_SET_TIMER_USEC_CANCEL);
-    if (c->closed) fail(c, "it closed the connection");
+    if (c->closed) fail(c, "the VM closed the connection");
     return !*c->error;
 }
 

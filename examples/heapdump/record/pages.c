@@ -445,7 +445,8 @@ int run_pages(const arguments *a) {
         return usage("pages --by takes function, stack or type, not '%s'", a->view.by);
     if (a->record.page_size && (a->record.page_size < 64 || a->record.page_size > (uint64_t)1 << 30 ||
                                 a->record.page_size & (a->record.page_size - 1)))
-        return usage("--page-size takes a power of two from 64 to 1G (bytes)");
+        return usage("--page-size takes a power of two from 64 to 1G, not %llu",
+                     (unsigned long long)a->record.page_size);
     if (!pages_open(a, a->input.files[0], &r)) return BAD_INPUT;
     status = answer_open(&to, a, "processes");
     if (!status) status = answer_close(&to, put_processes(a, &r, &to));

@@ -210,8 +210,9 @@ static void processes_add(recording *r, uint64_t bytes, const hd_limits *limits)
 static void process_refuse(recording *r, process *p) {
     enum { TOLD = 3 };
     if (!p->spoiled && r->refused_records++ < TOLD)
-        display(stderr, "heapdump: %s (%llu): its record claims more than the region holds%s\n", p->name,
-                (unsigned long long)p->pid, r->refused_records == TOLD ? "; others may, too" : "");
+        display(stderr, "heapdump: %s (%llu): its record is damaged: it claims more memory than the recording "
+                "has%s\n", p->name, (unsigned long long)p->pid,
+                r->refused_records == TOLD ? "; other records may be damaged, too" : "");
     p->spoiled = p->refused = true;
 }
 

@@ -58,8 +58,8 @@ static int check_at(recording *r) {
     int status = DONE;
     for (const char *at; !status && (at = strsep(&next, ","));)
         if (!take_at(r, at))
-            status = usage("--at takes exit, peak, every=SECONDS, signal or signal=USR1, USR2, INT, TERM, HUP, or "
-                           "several with commas between them, not '%s'", at);
+            status = usage("--at takes peak, exit, every=SECONDS, signal and signal=NAME (USR1, USR2, INT, TERM or "
+                           "HUP), with commas between them, not '%s'", at);
     free(list);
     return status;
 }

@@ -126,7 +126,8 @@ bool region_open(region *r, const char *path) {
             holes_cover(r);
             if (hd_region_used(r->base, r->size)) return true;
             if (r->size > 8 && !memcmp(r->base, "hdregio", 7))
-                display(stderr, "heapdump: %s: another version of heapdump wrote it and can recover it\n", path);
+                display(stderr, "heapdump: %s: another version of heapdump wrote it: recover it with that version\n",
+                        path);
             else display(stderr, "heapdump: %s: expected a file of `heapdump record --keep`\n", path);
             close(r->fd);
             return false;

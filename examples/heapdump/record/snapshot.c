@@ -288,10 +288,13 @@ int run_snapshot(const arguments *a) {
     if (a->out.file && !strcmp(a->out.file, "-"))
         return usage("snapshot cannot write to standard output, since another process writes it: use -o FILE");
     if (a->out.file) {
-        if (*a->out.file != '/' && !getcwd(cwd, sizeof cwd)) return BAD_INPUT;
+        if (*a->out.file != '/' && !getcwd(cwd, sizeof cwd)) {
+            display(stderr, "heapdump: cannot find the path of the current directory: %s\n", strerror(errno));
+            return BAD_INPUT;
+        }
         if (snprintf(q.out, sizeof q.out, "%s%s%s", *a->out.file == '/' ? "" : cwd, *a->out.file == '/' ? "" : "/",
                      a->out.file) >= (int)sizeof q.out)
-            return usage("the name of the file is too long");
+            return usage("the path of -o is longer than %zu bytes", sizeof q.out - 1);
     }
     return control_run(a, &q);
 }

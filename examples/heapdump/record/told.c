@@ -80,7 +80,7 @@ static void tell_process(const recording *r, const process *p) {
                 (unsigned long long)c->total_blocks, block, plural(c->total_blocks));
     if (c->inherited_bytes) {
         display(stderr, "; "), put_bytes(stderr, r->a, c->inherited_bytes, 0);
-        display(stderr, " %s its parent's", c->inherited_bytes == 1 ? "was" : "were");
+        display(stderr, " inherited from its parent");
     }
     put_under_way(p->state.under_way);
     if (is_main(r, p) && was_killed(r)) display(stderr, "; "), put_signal(WTERMSIG(r->status));
@@ -236,12 +236,12 @@ static void tell_unrecorded(const recording *r) {
     uint32_t others = tell_displaced(u), named = 0;
     tell_outside(r);
     if (r->crowded)
-        display(stderr, "heapdump: %u program%s not be recorded: too many at once, or for the files that may be open "
-                "(ulimit -n)\n",
-                r->crowded, r->crowded == 1 ? " could" : "s could");
+        display(stderr, "heapdump: %u program%s could not be recorded: too many ran at once, or heapdump may not "
+                "open more files (ulimit -n)\n", r->crowded, plural(r->crowded));
     if (u->late)
-        display(stderr, "heapdump: %u program%s not recorded, %s among them: heapdump did not answer in time (was it "
-                "stopped?)\n", u->late, u->late == 1 ? " was" : "s were", u->late_name);
+        display(stderr, "heapdump: %u program%s not recorded (%s%s): heapdump did not answer in time (was it "
+                "stopped?)\n",
+                u->late, u->late == 1 ? " was" : "s were", u->late == 1 ? "" : "such as ", u->late_name);
     if (!others) return;
     display(stderr, "heapdump: %u %s not recorded:", others, others == 1 ? "process was" : "processes were");
     for (uint32_t i = 0; i < u->count && named < NAMED; i++) {
@@ -318,8 +318,8 @@ void tell_recorded(const recording *r, int status) {
         display(stderr, "\n");
     }
     if (r->refused)
-        display(stderr, "heapdump: %u program%s left out, %s among them\n", r->refused,
-                r->refused == 1 ? " was" : "s were", r->refused_name);
+        display(stderr, "heapdump: --children excludes %u program%s (%s%s)\n", r->refused, plural(r->refused),
+                r->refused == 1 ? "" : "such as ", r->refused_name);
     tell_unrecorded(r);
     resident_told(r);
     if (r->a->record.stats) tell_cost(r);

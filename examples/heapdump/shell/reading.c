@@ -101,7 +101,8 @@ int read_dump(const char *file, const input_options *in, hd_dump **dump) {
     const hd_memprof_index *index;
     hd_error err;
     hd_status status = read_input(file, &options, dump, &err);
-    if (r.warnings > 20) display(stderr, "heapdump: %s: %llu more warnings\n", r.file, r.warnings - 20);
+    if (r.warnings > 20)
+        display(stderr, "heapdump: %s: %llu more warning%s\n", r.file, r.warnings - 20, plural(r.warnings - 20));
     graph = status ? NULL : hd_dump_graph(*dump);
     index = status ? NULL : hd_dump_memprof_index(*dump); /* an index has no heap if the sum of its sizes overflows */
     if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump) &&

@@ -245,11 +245,13 @@ void symbols_tell(symbols *s) {
         listed++;
         progress_end();
         if (o->level == SYMBOLS_TABLE && !o->is_code_map)
-            display(stderr, "heapdump: %s: its frames have no inlined functions and no lines: %s\n", o->path, o->why);
+            display(stderr, "heapdump: %s: its frames have no inlined functions and no line numbers: %s\n",
+                    o->path, o->why);
         else if (o->level == SYMBOLS_NOTHING)
             display(stderr, "heapdump: %s: %llu frame%s unnamed: %s\n", o->path, (unsigned long long)o->lost,
                     o->lost == 1 ? " stays" : "s stay", o->why);
     }
-    if (more) display(stderr, "heapdump: %u more files could not be read whole: %llu frames stay unnamed\n", more,
-                      (unsigned long long)lost);
+    if (more)
+        display(stderr, "heapdump: %u more file%s could not be read whole: %llu frame%s unnamed\n", more,
+                plural(more), (unsigned long long)lost, lost == 1 ? " stays" : "s stay");
 }

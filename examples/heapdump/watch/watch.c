@@ -349,7 +349,7 @@ static bool watch_open(watch *w, const char *what) {
 static int take_options(watch *w) {
     const arguments *a = w->a;
     double every = a->watch.every > 0 ? a->watch.every : 1;
-    if (every < 0.01 || every > 86400) return usage("--every takes 0.01 to 86400 seconds");
+    if (every < 0.01 || every > 86400) return usage("--every takes 0.01 to 86400 seconds, not %g", every);
     w->every_ms = (uint32_t)(every * 1000);
     if (a->watch.sort) {
         int order = 0;

@@ -117,8 +117,8 @@ fake several 2 'choose one by'
 check "... it lists the five tabs" 5 "$(grep -c 'tab [0-4]' err)"
 fake several 0 wrote --target 3
 fake several 0 wrote --target 'tab 4'
-fake several 2 '2 of these' --target worker
-fake several 2 '0 of these' --target 9
+fake several 2 '2 targets match' --target worker
+fake several 2 '0 targets match' --target 9
 fake dart-fine 0 'wrote fake.out'
 fake dart-two 2 'choose one by'
 fake dart-empty 1 'found no page'

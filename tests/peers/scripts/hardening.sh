@@ -159,7 +159,7 @@ many='i=0; while [ $i -lt 60 ]; do sleep 1000 & all="$all $!"; i=$((i + 1)); don
   sleep 1; kill $all; wait; ulimit -n > limit'
 s=$(ulimit -n 40; rec -o files.json -- sh -c "$many")
 recorded=$("$tool" info --json files.json | jq '[.files[0].heaps[] | select(.process == "sleep" and .kind == "total")] | length')
-left_out=$(grep -o '[0-9]* programs* could not be recorded: too many at once, or for the files that may be open' err | cut -d' ' -f1)
+left_out=$(grep -o '[0-9]* programs* could not be recorded: too many ran at once' err | cut -d' ' -f1)
 check "a limit on open files: all processes end, and those not recorded are counted" "0 yes 40 61" \
   "$s $([ $(processes files.json) -gt 5 ] && echo yes) $(cat limit) $((recorded + ${left_out:-0}))"
 check "a soft limit on open files: all processes are recorded, and keep their own limit" "0 yes 30" \

@@ -133,7 +133,7 @@ if __name__ == "__main__":
     sys.exit(p.exitcode)
 P
 check "python multiprocessing, fork: five processes equal the tally" "0 6000 5" "$(tallied fork -- /usr/bin/python3 pool.py fork) $(cat out) $(agrees fork)"
-check "... a message says that inherited blocks belong to the parent" yes "$(grep -q "were its parent's" err && echo yes)"
+check "... a message says that inherited blocks belong to the parent" yes "$(grep -q "inherited from its parent" err && echo yes)"
 check "python multiprocessing, spawn: six processes with the resource tracker" "0 6000 6" "$(tallied spawn -- /usr/bin/python3 pool.py spawn) $(cat out) $(agrees spawn)"
 
 # node.

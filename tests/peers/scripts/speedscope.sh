@@ -80,7 +80,7 @@ print(json.dumps({"traceEvents": [{"pid": 1, "ph": "v", "id": "0x1", "ts": 9, "a
     "allocators": {"malloc": {"nodes": list(range(1, n + 1)), "sizes": [10] * n, "counts": [1] * n}}}}}}]}))
 END
 check "an output of more than half a gigabyte is refused before it is written" \
-  "1 heapdump: deep.speedscope.json: samples of $((14142 * 14143 / 2)) frames in all, more than the limit of 100000000 for speedscope's JSON: pprof and heaps_v2 need less space" \
+  "1 heapdump: deep.speedscope.json: speedscope holds at most 100000000 frames of samples, found $((14142 * 14143 / 2)): use --to pprof or heaps_v2" \
   "$(status "$tool" convert --to speedscope -o deep.speedscope.json deep.json) $(cat err)$(ls deep.speedscope.json 2> /dev/null)"
 printf ' %.0s' {1..70} | cat - <(printf '{"exporter":"%0900d","$schema":"https://www.speedscope.app/file-format-schema.json"}' 1) > late.json
 check "a speedscope file is recognised even if its schema comes late" "1 heapdump: late.json (speedscope): offset 0: speedscope files can be written but not read" \
