@@ -227,7 +227,7 @@ static int memprof_raw_records(const arguments *a, const hd_dump *first) {
         memprof_collect(&r);
         status = memprof_show(a, &r);
         if (a->naming.opened)
-            display(stderr, "heapdump: no name for %u of %u address%s; left out, since of the MemProf runtime: %u\n",
+            display(stderr, "heapdump: no name for %u of %u address%s; left out: %u of the MemProf runtime\n",
                     r.symbols->unresolved, r.symbols->addresses, r.symbols->addresses == 1 ? "" : "es",
                     r.symbols->runtime);
         if (a->naming.opened) symbols_warn_absent(&counts);

@@ -61,14 +61,16 @@ bool region_make(region *r, const char *keep) {
     r->fd = keep ? open(keep, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
                  : memfd_create("heapdump", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (r->fd < 0) {
-        display(stderr, "heapdump: cannot create %s: %s\n", keep ? keep : "a region", strerror(errno));
+        display(stderr, "heapdump: cannot create %s: %s\n", keep ? keep : "the region of the recording",
+                strerror(errno));
         return false;
     }
     file_limit_fails(&before);
     sized = region_size(r);
     sigaction(SIGXFSZ, &before, NULL);
     if (!sized || hd_region_init(r->base, r->size, &err)) {
-        display(stderr, "heapdump: cannot make the region: %s\n", sized ? err.message : strerror(errno));
+        display(stderr, "heapdump: cannot create the region of the recording: %s\n",
+                sized ? err.message : strerror(errno));
         if (keep) unlink(keep);
         close(r->fd);
         return false;

@@ -149,7 +149,7 @@ fi
 check "a limit on file sizes does not affect the program" "1 1" \
   "$(ulimit -S -f 1; rec --depth 128 -o limit.json -- /usr/bin/python3 -c "$program" 0) $(said 'limit.json: .*File too large')"
 check "a hard limit on file sizes: a message, and nothing is run" "1 1 no" \
-  "$(ulimit -f 1; rec -o limit.json -- touch ran) $(said 'cannot make the region: File too large') $(test -e ran && echo ran || echo no)"
+  "$(ulimit -f 1; rec -o limit.json -- touch ran) $(said 'cannot create the region of the recording: File too large') $(test -e ran && echo ran || echo no)"
 rm -f "$TMPDIR"/heapdump.*.json
 
 # 60 processes at once, but fewer files may be open: processes that cannot be recorded run all the same. Each runs
