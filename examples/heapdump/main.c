@@ -323,14 +323,15 @@ static const command rows[] = {
       .options = "all json csv format decimal output",
       .examples = "heapdump validate trace.json\n"
                   "heapdump validate --json *.heapsnapshot | jq '.files[] | .findings'" },
-    { .name = "convert", .run = run_convert, .brief = "write another format",
+    { .name = "convert", .run = run_convert, .defaults = written_defaults, .brief = "write another format",
       .summary = "convert to another format, or make a file smaller",
-      .usage = "--to FORMAT [OPTIONS] FILE",
+      .usage = "[--to FORMAT] [OPTIONS] FILE",
       .help =
-      "Writes another format. chrome: a trace with cumulative sizes, for the trace viewer. heaps_v2: a trace with "
-      "self sizes. folded: a line per call stack, for flame graph tools. pprof: one dump of a process, for go tool "
-      "pprof and others. rows: a table for SQL engines. netcf, dart and heapsnapshot: snapshots of objects; other "
-      "formats get the tree of dominators of a snapshot.\n"
+      "Writes another format. The format is taken from --to, else from the name after -o, as in merge. chrome: a "
+      "trace with cumulative sizes, for the trace viewer. heaps_v2: a trace with self sizes. folded: a line per call stack, "
+      "for flame graph tools. pprof: one dump of a process, for go tool pprof and others. rows: a table for SQL "
+      "engines. netcf, dart and heapsnapshot: snapshots of objects; other formats get the tree of dominators of a "
+      "snapshot.\n"
       "A format of one dump gets the last dump, and a format of one kind the live heap; --dump and --kind select "
       "others. One line on standard error lists all data that the format cannot hold.\n"
       "Frames given as OBJECT+0xOFFSET are resolved to functions if the object file is present. heapsnapshot has no "
@@ -340,8 +341,8 @@ static const command rows[] = {
       .options = "to memprof-version like full-schema hot-cold-schema prune base add-to"
                  CUTOFFS("default: everything is listed") WORK NAMES HEAPS,
       .examples = "heapdump convert --to chrome --top 20 -o small.json big.json\n"
-                  "heapdump convert --to folded -o app.folded app.json" },
-    { .name = "merge", .run = run_merge, .defaults = merge_defaults, .brief = "add up many files",
+                  "heapdump convert -o app.folded app.json" },
+    { .name = "merge", .run = run_merge, .defaults = written_defaults, .brief = "add up many files",
       .summary = "add up the heaps of many processes, hosts or files",
       .usage = "[OPTIONS] FILE...",
       .help =

@@ -5,33 +5,7 @@
 #include "memprof/memprof.h"
 #include "objects/objects.h"
 
-/* convert. ------------------------------------------------------------------------------------- */
-
-int run_convert(const arguments *a) {
-    const hd_format *format = a->out.to ? format_named(a->out.to) : NULL;
-    int status;
-    if (!a->out.to && !a->out.add_to)
-        return usage("convert needs --to FORMAT (%s)", formats_written());
-    if (a->input.file_count != 1) return usage("convert takes one file");
-    if (file_is_named(a) || check_terminal(a->out.file, a->out.to)) return WRONG_USAGE;
-    if (index_is_asked(a->out.to)) return run_index(a);
-    if (yaml_is_asked(a->out.to)) return yaml_convert(a);
-    status = index_check_none(a, format_is(a->out.to, FORMAT_RAW));
-    if (status) return status;
-    if (format_is(a->out.to, FORMAT_RAW)) return memprof_convert(a);
-    if (format && format->write_graph) return convert_objects(a, format);
-    return convert_heaps(a);
-}
-
-/* merge. --------------------------------------------------------------------------------------- */
-
-/* The first readable file, which decides the kind of merge. Unreadable files are left out later. */
-static const char *first_readable(const arguments *a) {
-    uint8_t first[HD_DETECT_FIRST];
-    for (int i = 0; i < a->input.file_count; i++)
-        if (input_is_pipe(a->input.files[i]) || input_look(a->input.files[i], false, first)) return a->input.files[i];
-    return a->input.files[0];
-}
+/* The format of the output. ---------------------------------------------------------------------- */
 
 /* The format for the ending of the output's name, by the longest matching ending; NULL: no ending matches. */
 static const char *format_of_name(const char *path) {
@@ -59,8 +33,37 @@ static const char *format_of_name(const char *path) {
     return format;
 }
 
-void merge_defaults(arguments *a) {
+void written_defaults(arguments *a) {
     if (!a->out.to && !a->out.add_to) a->out.to = format_of_name(a->out.file);
+}
+
+/* convert. ------------------------------------------------------------------------------------- */
+
+int run_convert(const arguments *a) {
+    const hd_format *format = a->out.to ? format_named(a->out.to) : NULL;
+    int status;
+    if (!a->out.to && !a->out.add_to)
+        return usage("convert needs --to FORMAT (%s), or -o FILE with an ending such as .folded, .pb.gz or .csv",
+                     formats_written());
+    if (a->input.file_count != 1) return usage("convert takes one file");
+    if (file_is_named(a) || check_terminal(a->out.file, a->out.to)) return WRONG_USAGE;
+    if (index_is_asked(a->out.to)) return run_index(a);
+    if (yaml_is_asked(a->out.to)) return yaml_convert(a);
+    status = index_check_none(a, format_is(a->out.to, FORMAT_RAW));
+    if (status) return status;
+    if (format_is(a->out.to, FORMAT_RAW)) return memprof_convert(a);
+    if (format && format->write_graph) return convert_objects(a, format);
+    return convert_heaps(a);
+}
+
+/* merge. --------------------------------------------------------------------------------------- */
+
+/* The first readable file, which decides the kind of merge. Unreadable files are left out later. */
+static const char *first_readable(const arguments *a) {
+    uint8_t first[HD_DETECT_FIRST];
+    for (int i = 0; i < a->input.file_count; i++)
+        if (input_is_pipe(a->input.files[i]) || input_look(a->input.files[i], false, first)) return a->input.files[i];
+    return a->input.files[0];
 }
 
 int run_merge(const arguments *a) {

@@ -5,7 +5,7 @@
 #include "shell/shell.h"
 
 int run_convert(const arguments *a);
-void merge_defaults(arguments *a);
+void written_defaults(arguments *a);
 int run_merge(const arguments *a);
 void diff_defaults(arguments *a);
 int run_diff(const arguments *a);

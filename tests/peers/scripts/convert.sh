@@ -75,6 +75,15 @@ done > told
 cat told
 ! grep -q ^FAIL told || failed=1
 
+# Without --to, the name after -o gives the format.
+for to in "app.folded folded" "app.pb pprof" "app.pb.gz pprof" "app.json chrome" "app.csv rows"; do
+  "$tool" convert -o ${to% *} go-heap.folded 2> /dev/null || fail "convert -o ${to% *}"
+  check "convert -o ${to% *} without --to" ${to#* } "$("$tool" info --json ${to% *} | jq -r '.files[0].format')"
+done
+"$tool" convert -o app.heapsnapshot small.dartheap 2> /dev/null || fail "convert -o app.heapsnapshot"
+check "... of a snapshot" heapsnapshot "$("$tool" info --json app.heapsnapshot | jq -r '.files[0].format')"
+check "convert without --to and a known ending: usage error" 2 "$(status "$tool" convert -o app.bin go-heap.folded)"
+
 # Data that the target format cannot hold.
 said() { "$tool" convert --to $1 -o lost $2 2> err || true; cat err; }
 check "a file that fits wholly: no message" "" "$(said chrome engine.json)"
