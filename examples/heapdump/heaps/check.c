@@ -149,6 +149,7 @@ static void put_check(const arguments *a, const checks *c, const limit_check *l,
             l->heap->allocator ? l->heap->allocator : "-");
     if (l->heap->kind != HD_HEAP_LIVE) display(out, ", %s", hd_heap_kind_name(l->heap->kind));
     if (l->site) display(out, ": %s", l->site);
+    if (!strcmp(l->what, "growth")) display(out, ": at most +%.6g%%", 100 * a->check.max_growth);
     fputc('\n', out);
 }
 

@@ -64,23 +64,27 @@ bool take_depth(const option_row *o, arguments *a, const char *text) {
     return take_count(o, a, text) && a->record.depth <= HD_MAX_FRAMES;
 }
 
+/* Whether the rest of a value is "%" or " %". */
+static bool is_percent(const char *end) { return !strcmp(end + strspn(end, " "), "%"); }
+
 bool take_share(const option_row *o, arguments *a, const char *text) {
     double *share = place(o, a);
     char *end;
     if (!parse_number(text, &end, share)) return false;
-    if (*end == '%') {
-        *share /= 100;
-        end++;
-    }
-    return !*end && *share <= 1;
+    if (is_percent(end)) *share /= 100;
+    else if (*end) return false;
+    return *share <= 1;
 }
 
 bool take_percent(const option_row *o, arguments *a, const char *text) {
     double *share = place(o, a);
     char *end;
-    if (!parse_number(text, &end, share)) return false;
+    if (!parse_number(text, &end, share) || (*end && !is_percent(end))) return false;
+    if (!*end && *share > 0 && *share < 1) /* probably meant as a share */
+        display(stderr, "heapdump: --%s %s means %s %%; for %.6g %% write %.6g%%\n", o->name, text, text, 100 * *share,
+                100 * *share);
     *share /= 100;
-    return (!*end || !strcmp(end, "%")) && *share < 1e9;
+    return *share < 1e9;
 }
 
 /* REGEX=BYTES. The expression may contain '='. */
