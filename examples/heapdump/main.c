@@ -367,16 +367,24 @@ static const command rows[] = {
       .summary = "write a table for SQL engines: a row per call stack and type",
       .usage = "[OPTIONS] FILE...",
       .help =
-      "Writes all heaps of all files as one table, for DuckDB, ClickHouse and others: CSV, or JSON lines. A profile "
-      "has a row per call stack and type, with its own bytes; a condensed heap has a row per entry, with cumulative "
-      "bytes. The man page describes the columns.\n"
+      "Writes all heaps of all files as one table, for DuckDB, ClickHouse and others: CSV, or JSON lines. The man "
+      "page describes the columns.\n"
+      "In pprof and other full profiles, each row has the own bytes of a call stack and type, and rows add up. Files "
+      "of record are condensed: each row has cumulative bytes, with all callees. A sum over all of these rows counts "
+      "most bytes several times. The total of a heap is its row with stack = '' and type = ''. For own bytes by call "
+      "stack, convert the file to pprof first, as in the last example.\n"
       "heapdump reads such a table again without loss, like any other file. Files that cannot be read are omitted "
-      "with a message, and the exit status is then 1; with --strict, nothing is written. Files are read twice, for "
-      "the columns first; pipes are read once.",
+      "with a message, and the exit status is then 1; with --strict, nothing is written. heapdump reads each file "
+      "twice, first for the names of the columns; a pipe is read once, and kept in memory.",
       .options = "label json-lines" WORK NAMES HEAPS,
       .examples = "heapdump rows --label host=a1 --label day=2026-11-22 -o a1.csv.zst *.pb.gz\n"
                   "heapdump rows -o fleet.jsonl host*/*.json\n"
-                  "heapdump merge --to rows -o p1.csv host1*.pb; heapdump merge -o all.pb p*.csv" },
+                  "heapdump merge --to rows -o p1.csv host1*.pb; heapdump merge -o all.pb p*.csv\n"
+                  "heapdump rows -o app.csv app.json              # totals of a recording:\n"
+                  "  sqlite3 -cmd '.import --csv app.csv r' :memory: \"SELECT dump, kind,\n"
+                  "    sum(bytes) FROM r WHERE stack = '' AND type = '' GROUP BY dump, kind\"\n"
+                  "heapdump convert --to pprof -o app.pb app.json     # own bytes:\n"
+                  "  heapdump rows -o own.csv app.pb" },
 
     { .name = "memprof", .run = run_memprof, .group = "MemProf", .brief = "list hot/cold hints",
       .summary = "list the records of a MemProf profile, or hot and cold hints",

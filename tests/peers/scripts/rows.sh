@@ -43,6 +43,18 @@ PY
   check "$file: bytes equal sqlite3's sums" "$(cat sums)" "$(cat engine)"
 done
 
+# The queries of help and man page for condensed heaps: totals by the root row, own bytes by way of pprof.
+"$tool" convert --to chrome --min-share 1% -o condensed.json "$data/pprof-cc.pb" 2> err
+"$tool" rows -o condensed.csv condensed.json
+"$tool" convert --to pprof -o condensed.pb condensed.json 2> err
+"$tool" rows -o own.csv condensed.pb
+total=$("$tool" info --json condensed.json | jq '[.files[0].heaps[].bytes] | add')
+sum() { sqlite3 -cmd ".import --csv $1 r" :memory: "SELECT sum(bytes) FROM r $2"; }
+check "totals of condensed heaps: the query of the help" "$total" "$(sum condensed.csv "WHERE stack = '' AND type = ''")"
+check "... the query of the man page" "$total $total" \
+  "$(for file in condensed.csv own.csv; do sum $file "WHERE cumulative = 'self' OR stack = '' AND type = ''"; done | paste -sd' ')"
+check "own bytes of condensed heaps add up" "$total" "$(sum own.csv "")"
+
 # Damaged files are reported by name, the rest is written, and the exit status is 1.
 head -c 1000 pprof-cc.pb.csv > cut.csv
 check "truncated rows: a warning" "0 1" "$(status "$tool" info cut.csv) $(grep -c 'a whole row' err)"
