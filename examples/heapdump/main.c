@@ -80,7 +80,7 @@ static const command rows[] = {
       .options = "by all sort frames wide every-route metric bytes json csv"
                  CUTOFFS("default: --min-share 0.01; on a terminal, as fits") WORK NAMES HEAPS,
       .examples = "heapdump tree --kind peak app.json              # memory at the peak\n"
-                  "heapdump tree --invert --root 'malloc|realloc' --entries 40 trace.json.gz\n"
+                  "heapdump tree --invert --keep 'malloc|realloc' --entries 40 trace.json.gz\n"
                   "heapdump tree --by type --json trace.json | jq .heaps" },
     { .name = "diff", .run = run_diff, .defaults = diff_defaults,
       .summary = "show memory growth between two dumps",

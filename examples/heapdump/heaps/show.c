@@ -12,7 +12,7 @@ static void put_what_next(showing *s, const chosen *c) {
     if (c->earlier) put_next(s->to.text, &s->screen, s->a, "what grew", "diff", c->file, NULL);
     if (hd_dump_graph(c->dump)) put_next(s->to.text, &s->screen, s->a, "the objects", "retained", c->file, NULL);
     else if (s->first && s->a->view.by_self && !s->a->view.by)
-        put_next(s->to.text, &s->screen, s->a, "who calls it", "tree", "--invert", "--root", s->first, c->file, NULL);
+        put_next(s->to.text, &s->screen, s->a, "who calls it", "tree", "--invert", "--keep", s->first, c->file, NULL);
     else put_next(s->to.text, &s->screen, s->a, "who allocates", "top", "--self", c->file, NULL);
 }
 

@@ -33,7 +33,7 @@ PAIR = ["templates.json", "templates-later.json"]
 MORE = [(["tree", "--", "-dashed.folded"], "top --self ./-dashed.folded"),
         (["tree", "--format", "folded", "it's a.file"], "top --format folded --self 'it'\\''s a.file'"),
         (["top", "--self", "--frames", "all", "templates.json"],
-         "tree --frames all --invert --root '^operator new' templates.json"),
+         "tree --frames all --invert --keep '^operator new' templates.json"),
         (["tree", "--pid", "18464", "--dump", "0x1", "--allocator", "malloc", "--kind", "live", "templates.json"],
          "top --pid 18464 --dump 0x1 --allocator malloc --kind live --self templates.json"),
         (["info", "templates.json"], "suspects templates.json"), (["info", "sass.dartheap"], "suspects sass.dartheap"),
@@ -94,6 +94,8 @@ for name, arguments in COMMANDS:
 for arguments, expected in MORE:
     hints = follow(" ".join(arguments), run(arguments, 140, 50)[0])
     check(f"{' '.join(arguments)}: the proposed next command", hints == [expected], hints)
+callers = run(["tree", "--frames", "all", "--invert", "--keep", "^operator new", "templates.json"], 140, 50)[0]
+check("top --self: the proposed command shows callers", "::push_back" in callers, callers)
 piped = run(["tree", "-"], 80, 24, stdin="templates.json")[0]
 check("standard input: no further command is proposed", "main" in piped and "next:" not in piped, piped)
 
