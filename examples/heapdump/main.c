@@ -334,15 +334,17 @@ static const command rows[] = {
       "snapshot.\n"
       "A format of one dump gets the last dump, and a format of one kind the live heap; --dump and --kind select "
       "others. One line on standard error lists all data that the format cannot hold.\n"
+      "--output-bytes 100k or --min-share 1% makes a file smaller. A budget (--output-bytes, --entries) is for each "
+      "heap, so a file with five heaps has up to five times as much.\n"
       "Frames given as OBJECT+0xOFFSET are resolved to functions if the object file is present. heapsnapshot has no "
       "garbage: one line reports the objects that no root holds. dart keeps strings, numbers, lengths and names of "
       "objects. A file that already has the format is copied, without its malformed parts; memprof-raw copies a raw "
       "MemProf profile.",
       .options = "to memprof-version like full-schema hot-cold-schema prune base add-to"
                  CUTOFFS("default: everything is listed") WORK NAMES HEAPS,
-      .examples = "heapdump convert --to chrome --top 20 -o small.json big.json\n"
-                  "heapdump convert -o app.folded app.json" },
-    { .name = "merge", .run = run_merge, .defaults = written_defaults, .brief = "add up many files",
+      .examples = "heapdump convert --to chrome --output-bytes 100k -o small.json big.json\n"
+                  "heapdump convert --to folded -o app.folded app.json" },
+    { .name = "merge", .run = run_merge, .defaults = merge_defaults, .brief = "add up many files",
       .summary = "add up the heaps of many processes, hosts or files",
       .usage = "[OPTIONS] FILE...",
       .help =

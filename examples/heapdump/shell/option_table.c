@@ -51,7 +51,10 @@ const option_row option_rows[] = {
       "A share is 0 to 1, or a percentage such as 5%." },
     { "", "min-parent-share", "F", take_share, AT(cut.cutoff.min_parent_share),
       "list entries with at least this share of their parent" },
-    { "", "top", "K", take_count, AT(cut.cutoff.top), "list the K largest entries of each breakdown" },
+    { "", "top", "K", take_count, AT(cut.cutoff.top),
+      "list the K largest children of each entry\n"
+      "An entry has up to K callees and K types. A deep tree stays large: --output-bytes and --min-share make smaller "
+      "files." },
     { "top", "top", "K", take_count, AT(cut.cutoff.top), "number of names [20; on a terminal, as fits]" },
     { "classes", "top", "K", take_count, AT(cut.cutoff.top), "number of classes [all; on a terminal, as fits]" },
     { "retained", "top", "K", take_count, AT(cut.cutoff.top), "number of objects [20; on a terminal, as fits]" },
@@ -62,7 +65,10 @@ const option_row option_rows[] = {
       "number of objects [20; on a terminal, as fits]\n"
       "With --json and --csv, the default is all." },
     { "strings", "top", "K", take_count, AT(cut.cutoff.top), "number of strings [20; on a terminal, as fits]" },
-    { "", "entries", "N", take_count, AT(cut.cutoff.max_entries), "list the N entries that explain most bytes" },
+    { "", "entries", "N", take_count, AT(cut.cutoff.max_entries),
+      "list the N most informative entries of each heap\n"
+      "An entry with all bytes of its caller adds no information, and one with half of them adds most. Large entries "
+      "add more than small ones." },
     { "report", "pages", "RECORDING", take_text, AT(watch.pages),
       "add a map of its memory pages (fragmentation)\n"
       "RECORDING is the file or PID of a running recording, or a file of record --keep; see heapdump pages." },
@@ -70,7 +76,7 @@ const option_row option_rows[] = {
       "number of entries or objects on the page [100000]\n"
       "The page has the largest ones, of all heaps together." },
     { "", "output-bytes", "N", take_some_bytes, AT(cut.cutoff.max_output_bytes),
-      "list the entries that explain most in N bytes of trace" },
+      "like --entries, for N bytes of trace per heap" },
     { "pages", "top", "K", take_count, AT(cut.cutoff.top),
       "number of sites [20; on a terminal, as fits]\n"
       "With --json and --csv, the default is all." },

@@ -72,6 +72,7 @@ cp "$data/detached.heapsnapshot" page.heapsnapshot
 for f in heapdump.sqlite3.1234 big host1 host2 base new app; do cp trace.json $f.json; done
 mkdir host3 && cp trace.json host3
 cp "$data/pprof-go.pb" host1a.pb
+cp "$data/pprof-go.pb" app.pb
 gzip -k host1a.pb
 sed -n '/^define demo_program/,/^endef/p' "$root/Makefile" | sed '1d; $d' > fill_database.py
 rm err app.c libapp.c
@@ -91,6 +92,11 @@ done < <({ sed -n 's/^\$ \(heapdump .*\)/\1/p' "$root/README.md"
            sed -n '/^\.nf/,/^\.fi/p' "$page" | sed -n "s/\\\\-/-/g; s/\\\\(aq/'/g; s/\\\\(ti/~/g; s/\\\\(ha/^/g; s/\\\\(ga/\`/g; s/\\\\e/\\\\/g; s/^heapdump /&/p"; } |
          grep -v '^heapdump \(capture\|watch\) ' | sort -u) # these need a running target: see capture.sh and watch.sh
 check "both texts have commands" 1 "$((commands > 25))"
+
+# README's command for a big file makes a recording with many small entries several times smaller.
+heapdump record --at peak,exit -o big.json -- python3 -c 'import json, re, collections' 2> /dev/null
+bash -c "$(grep -o 'heapdump convert [^`]* big.json' "$root/README.md")"
+check "README makes a big file small" 1 "$(($(stat -c %s big.json) > 4 * $(stat -c %s small.json)))"
 
 # Names. ------------------------------------------------------------------------------------------------------
 for c in $(heapdump help all | sed -n 's/^  \([a-z]\+\)  .*/\1/p' | grep -v '^heapdump$'); do heapdump help $c > help.$c; done
