@@ -67,7 +67,7 @@ static int file_without_command(const char *file) {
     const hd_format *format = format_beginning(first, n);
     display(stderr, "heapdump: expected a command, found the file %s", file);
     if (format)
-        display(stderr, " (%s); try: heapdump %s %s\n", format->title ? format->title : format->name,
+        display(stderr, " (%s); try: heapdump %s %s\n", format_title(format),
                 format->graph ? "suspects" : "tree", file);
     else display(stderr, ", which is %s\n", foreign_file(first, n));
     return WRONG_USAGE;

@@ -57,10 +57,17 @@ bool format_is_read(const char *name) {
     return format && format->read;
 }
 
+/* The library leaves formats without a title out of its error for an unknown input. Lists of formats name them too. */
+const char *format_title(const hd_format *format) {
+    if (format->title) return format->title;
+    if (format == &hd_format_memprof_index) return "an indexed memprof profile";
+    return "a memprof text that cannot be read; the error says how to convert it";
+}
+
 void formats_help(FILE *out) {
     const hd_format *format;
     for (size_t i = 0; (format = format_at(i)); i++)
-        if (format->read) display(out, format->title ? "%-15s %s\n" : "%s\n", format->name, format->title);
+        if (format->read) display(out, "%-15s %s\n", format->name, format_title(format));
 }
 
 const char *formats_written(void) {

@@ -71,7 +71,7 @@ void man_write(const command_table *t, FILE *out) {
     for (size_t i = 0; (format = format_at(i)); i++) {
         if (!format->read) continue;
         display(out, ".TP\n\\fB"), put_roff(out, hd_cstr(format->name)), display(out, "\\fR\n");
-        put_roff_lines(out, format->title ? format->title : format->name);
+        put_roff_lines(out, format_title(format));
     }
     display(out, ".PP\nFormats that \\fB\\-\\-to\\fR writes:\n");
     put_roff_lines(out, formats_written());

@@ -366,6 +366,7 @@ const hd_format *format_beginning(const uint8_t *first, size_t size);
 /* Whether --format accepts the name. */
 bool format_is_read(const char *name);
 /* Prints the names and titles of the formats that can be read. */
+const char *format_title(const hd_format *format);
 void formats_help(FILE *out);
 /* The names that --to accepts: "chrome, heaps_v2, netcf ...". */
 const char *formats_written(void);

@@ -95,6 +95,7 @@ check "a trace without heaps: info lists zero" "0 none.json: chrome, 0 heaps" "$
 check "a trace without heaps: tree fails" 1 "$(status "$tool" tree none.json)"
 
 check "--format help lists names and titles" "chrome          a trace (JSON)" "$("$tool" info --format help | grep chrome)"
+check "... and each format has a title" "" "$("$tool" info --format help | grep -v '^[a-z-]\+ \+[a-z]')"
 for name in $("$tool" info --format help | cut -d' ' -f1 | grep -v chrome); do
   check "a trace is not read as $name" "1 1" \
     "$(status "$tool" info --strict --format $name engine.json) $(grep -c "^heapdump: engine.json ($name): " err)"
