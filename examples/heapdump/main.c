@@ -343,8 +343,8 @@ static const command rows[] = {
       .options = "to memprof-version like full-schema hot-cold-schema prune base add-to"
                  CUTOFFS("default: everything is listed") WORK NAMES HEAPS,
       .examples = "heapdump convert --to chrome --output-bytes 100k -o small.json big.json\n"
-                  "heapdump convert --to folded -o app.folded app.json" },
-    { .name = "merge", .run = run_merge, .defaults = merge_defaults, .brief = "add up many files",
+                  "heapdump convert -o app.folded app.json" },
+    { .name = "merge", .run = run_merge, .defaults = written_defaults, .brief = "add up many files",
       .summary = "add up the heaps of many processes, hosts or files",
       .usage = "[OPTIONS] FILE...",
       .help =
