@@ -227,7 +227,7 @@
          who_holds.c         hd_root_kind_name hd_graph_object hd_graph_class hd_graph_root hd_graph_field
          graph_by_columns.c  hd_graph_free hd_graph_object_count hd_graph_duplicate hd_graph_index hd_graph_validate
          heapdump/           hd_root_flag_name hd_reference_kind_name hd_graph_class_count hd_graph_root_count
-                             hd_graph_find hd_graph_summarize
+                             hd_graph_find hd_graph_summarize hd_graph_root_name
        Ask who keeps objects alive: paths, dominators, retained size
          who_holds.c         hd_graph_paths hd_paths_free hd_graph_dominators hd_dominators_free hd_dominators_top
          heapdump/           hd_graph_reach hd_graph_retained hd_graph_classes_retained hd_graph_referrers
@@ -1376,6 +1376,7 @@ typedef struct hd_root {
     uint32_t object;
     uint32_t kind, flags;
     uint32_t container;          /* class with the static variable, or HD_NONE */
+    uint32_t name;               /* number of a name (hd_graph_add_name), plus 1; 0: none */
 } hd_root;
 
 /* A class of objects. Its strings belong to the graph. */
@@ -1413,6 +1414,9 @@ HEAPDUMP_API hd_object hd_graph_object(const hd_graph *graph, uint32_t object);
 HEAPDUMP_API hd_class hd_graph_class(const hd_graph *graph, uint32_t class_index);
 /* Returns a root by its number; zeros past the last. O(1). */
 HEAPDUMP_API hd_root hd_graph_root(const hd_graph *graph, uint32_t root);
+/* Returns the name of a root, as the file describes it: "local variable of thread main, Shop.run (Shop.java:41)".
+   Empty without a name. Owned by the graph. O(1). */
+HEAPDUMP_API hd_str hd_graph_root_name(const hd_graph *graph, const hd_root *root);
 /* Returns the first object with this id of the file, or HD_NONE. A few probes; O(log objects) at worst. */
 HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *graph, uint64_t id);
 /* Returns the first object with the id of an earlier object; HD_NONE if all ids differ. Also works on a graph that
@@ -1509,7 +1513,7 @@ HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *graph, uint32_t object, uint6
    counts. Takes 8 bytes until the graph is sealed. */
 HEAPDUMP_API hd_status hd_graph_set_kind(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t kind,
                                          hd_error *err);
-/* Adds a name for references; the first name has number 0. */
+/* Adds a name for references or roots; the first name has number 0. */
 HEAPDUMP_API hd_status hd_graph_add_name(hd_graph *graph, hd_str name, uint32_t *number, hd_error *err);
 /* Sets the name of the `reference`th reference of an object, by the number of a name, which may be added later. */
 HEAPDUMP_API hd_status hd_graph_set_name(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t name,
@@ -1531,7 +1535,7 @@ HEAPDUMP_API hd_status hd_graph_seal(hd_graph *graph, const hd_options *options,
 /* Merges graphs, for example the application domains of a process. Objects with equal id, class name, size and
    referred ids become one object. An id without a record in its own graph leads to the first graph that has the
    record. Objects that share only the id stay separate (hd_graph_find returns the first), and so do classes unless id
-   and name are equal. Equal roots become one. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_CANCELLED. */
+   and name are equal. Equal roots without names become one. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count,
                                       const hd_options *options, hd_graph **out, hd_error *err);
 
@@ -12498,8 +12502,13 @@ HEAPDUMP_API hd_class hd_graph_class(const hd_graph *g, uint32_t class_index) {
     return HD__LIKELY(class_index < hd_graph_class_count(g)) ? g->classes[class_index] : none;
 }
 HEAPDUMP_API hd_root hd_graph_root(const hd_graph *g, uint32_t root) {
-    static const hd_root none = { HD_NONE, 0, 0, HD_NONE };
+    static const hd_root none = { HD_NONE, 0, 0, HD_NONE, 0 };
     return HD__LIKELY(root < hd_graph_root_count(g)) ? g->roots[root] : none;
+}
+
+HEAPDUMP_API hd_str hd_graph_root_name(const hd_graph *g, const hd_root *root) {
+    uint32_t name = root ? root->name : 0;
+    return g && name && name <= hd__arr_len(g->names) ? g->names[name - 1] : hd_cstr("");
 }
 
 /* The object with a record that has this id. */
@@ -13521,6 +13530,7 @@ static hd_status hd__union_root(hd__union *x, const hd__union_part *p, hd_root r
     uint32_t n = (uint32_t)hd__arr_len(to->roots), same;
     uint64_t id = hd__graph_id(p->g, r.object), hash = hd__hash_u64(x->seed, id);
     if (r.container != HD_NONE) r.container = p->class_number[r.container];
+    if (r.name) r.name += p->names;
     r.object = hd__union_number(x, p, r.object);
     hash = hd__hash_bytes(hash, &r, sizeof r);
     HD__SET_FIND(same, &x->roots, hash,
@@ -25013,7 +25023,7 @@ static hd_status hd__netcf_take_object(hd__netcf_in *x, const hd_netcf_record *r
 }
 
 static hd_status hd__netcf_take_root(hd__netcf_in *x, const hd_netcf_record *record) {
-    hd_root root = { 0, record->descriptor, record->flags, HD_NONE };
+    hd_root root = { 0, record->descriptor, record->flags, HD_NONE, 0 };
     if (record->has_container) HD__TRY(hd__netcf_class(x, record->type, &root.container));
     return hd_graph_add_root(x->g, record->id, &root, &x->r.report.error);
 }
@@ -26415,7 +26425,7 @@ static hd_status hd__dart_seal(hd__dart_in *x) {
     hd_dart *doc = x->doc;
     hd_graph *g = x->g;
     hd__mem *m = x->mem;
-    hd_root root = { 0, 0, 0, HD_NONE };
+    hd_root root = { 0, 0, 0, HD_NONE, 0 };
     if ((!doc->head && !hd__bytes_add(m, &doc->head, (const uint8_t *)"dartheap\0\0\0\0", 13)) || /* no header */
         !hd__dart_mark_all(x) || (x->objects && hd_graph_add_root(g, 1, &root, NULL)) ||
         hd_graph_seal(g, NULL, NULL) ||
@@ -36295,7 +36305,7 @@ static void hd__v8_reach(hd__v8_holds *h, const uint8_t *types, uint32_t node) {
 /* Adds roots: node 0, then nodes that it does not reach: first those without an incoming edge, then each that is
    still unreached. */
 static hd_status hd__v8_add_roots(hd__v8_in *x, hd__v8_holds *h) {
-    hd_root root = { 0, HD_ROOT_INTERNAL, 0, HD_NONE };
+    hd_root root = { 0, HD_ROOT_INTERNAL, 0, HD_NONE, 0 };
     if (h->nodes) hd__v8_reach(h, x->doc->edge_type, 0);
     for (uint32_t o = 0; o < h->nodes; o++)
         for (uint32_t e = h->first[o]; !hd__graph_bit(h->reached, o) && e < hd__v8_end(h, o); e++)

@@ -11,7 +11,7 @@
 #include "heaps.h"
 #include "long.h"
 
-static const hd_root strong = { 0, HD_ROOT_LOCAL, 0, HD_NONE }, weak = { 0, HD_ROOT_HANDLE, HD_ROOT_WEAK, HD_NONE };
+static const hd_root strong = { 0, HD_ROOT_LOCAL, 0, HD_NONE, 0 }, weak = { 0, HD_ROOT_HANDLE, HD_ROOT_WEAK, HD_NONE, 0 };
 
 static uint32_t add_class(hd_graph *g, const char *name) {
     hd_class c = { .id = hd_graph_class_count(g), .name = hd_cstr(name), .scope = hd_cstr(""), .described = true };
@@ -52,7 +52,7 @@ static void objects_are_as_they_were_added(void **state) {
     (void)state;
     hd_graph *g = hd_graph_create(NULL, NULL);
     hd_class later = { .id = 77, .name = hd_cstr(""), .scope = hd_cstr(""), .described = false };
-    hd_root root = { 0, HD_ROOT_STATIC, HD_ROOT_PINNED | HD_ROOT_UNSAFE, 1 };
+    hd_root root = { 0, HD_ROOT_STATIC, HD_ROOT_PINNED | HD_ROOT_UNSAFE, 1, 0 };
     uint32_t n;
     assert_int_equal(hd_graph_add_class(g, &later, &n, NULL), HD_OK);
     assert_int_equal(n, 1);
@@ -76,6 +76,8 @@ static void objects_are_as_they_were_added(void **state) {
     assert_int_equal(hd_graph_add_field(g, 1, 2, hd_cstr("self"), NULL), HD_OK);
     assert_int_equal(hd_graph_add_field(g, 1, 0, hd_cstr("next"), NULL), HD_OK);
     assert_int_equal(hd_graph_add_field(g, 0, 0, hd_cstr("next"), NULL), HD_INVALID);
+    assert_int_equal(hd_graph_add_name(g, hd_cstr("thread main"), &root.name, NULL), HD_OK);
+    root.name++;
     assert_int_equal(hd_graph_add_root(g, 3, &root, NULL), HD_OK);
     assert_int_equal(hd_graph_add_root(g, 4000, &strong, NULL), HD_OK);
     assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
@@ -104,6 +106,10 @@ static void objects_are_as_they_were_added(void **state) {
     assert_int_equal(hd_graph_root_count(g), 2);
     hd_root r = hd_graph_root(g, 0);
     assert_true(r.object == 1 && r.kind == 4 && r.flags == 5 && r.container == 1);
+    assert_true(hd_str_equal(hd_graph_root_name(g, &r), hd_cstr("thread main")));
+    r.name++;
+    assert_true(hd_str_equal(hd_graph_root_name(g, &r), hd_cstr("")));
+    assert_true(hd_str_equal(hd_graph_root_name(g, &strong), hd_cstr("")));
     assert_true(hd_str_equal(hd_graph_field(g, 0, 0), hd_cstr("next")));
     assert_true(hd_str_equal(hd_graph_field(g, 0, 1), hd_cstr("")));
     assert_true(hd_str_equal(hd_graph_field(g, 0, 2), hd_cstr("self")));

@@ -17,6 +17,14 @@ hd_status heap_text_read(hd_dump *dump, hd_in in, const hd_options *options, hd_
 int heaptrack_detect(const uint8_t *bytes, size_t size);
 hd_status heaptrack_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
 
+/* hprof.c */
+int hprof_detect(const uint8_t *bytes, size_t size);
+hd_status hprof_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
+void hprof_free(void *document);
+const hd_graph *hprof_graph(const void *document);
+hd_status hprof_info(const void *document, hd_fact_fn each, void *user, hd_error *err);
+void hprof_value(const void *document, uint32_t object, hd_value *value);
+
 /* memprof_report.c */
 int memprof_report_detect(const uint8_t *bytes, size_t size);
 hd_status memprof_report_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);

@@ -131,8 +131,8 @@ static uint64_t length_of(const objects *o, uint32_t object) {
     uint64_t units = 0;
     hd_dart_value data;
     hd_str text;
-    if (hd_dump_dart(o->dump)) {
-        data = hd_dart_data(hd_dump_dart(o->dump), object);
+    if (has_data(o)) {
+        data = data_of(o, object);
         return is_string(data.tag) || data.tag == HD_DART_LENGTH ? data.value : HD_UNKNOWN;
     }
     if (!hd_dump_v8(o->dump) || !hd_str_equal(hd_v8_type(hd_dump_v8(o->dump), object), hd_cstr("string")))
@@ -149,8 +149,8 @@ static uint64_t length_of(const objects *o, uint32_t object) {
 static hd_str value_of(const objects *o, uint32_t object) {
     hd_str name;
     char *text;
-    if (hd_dump_dart(o->dump)) {
-        hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);
+    if (has_data(o)) {
+        hd_dart_value data = data_of(o, object);
         return value_text(&data);
     }
     name = name_of(o, object);
@@ -160,8 +160,8 @@ static hd_str value_of(const objects *o, uint32_t object) {
 }
 
 static void put_short_value(FILE *out, const objects *o, uint32_t object, size_t most) {
-    if (hd_dump_dart(o->dump)) {
-        hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);
+    if (has_data(o)) {
+        hd_dart_value data = data_of(o, object);
         put_value(out, &data, most);
     } else if (name_of(o, object).len) {
         put_cut(out, name_of(o, object), most);
@@ -169,19 +169,19 @@ static void put_short_value(FILE *out, const objects *o, uint32_t object, size_t
 }
 
 static bool has_value(const objects *o, uint32_t object) {
-    if (hd_dump_dart(o->dump)) return hd_dart_data(hd_dump_dart(o->dump), object).tag != HD_DART_NO_DATA;
+    if (has_data(o)) return data_of(o, object).tag != HD_DART_NO_DATA;
     return name_of(o, object).len != 0;
 }
 
 /* Whether the file has a length for the object, as for lists. */
 static bool is_collection(const objects *o, uint32_t object) {
-    return hd_dump_dart(o->dump) && hd_dart_data(hd_dump_dart(o->dump), object).tag == HD_DART_LENGTH;
+    return has_data(o) && data_of(o, object).tag == HD_DART_LENGTH;
 }
 
 static void json_own_value(hd_json *j, const objects *o, uint32_t object) {
     hd_dart_value data = { 0 };
     hd_str text;
-    if (hd_dump_dart(o->dump)) data = hd_dart_data(hd_dump_dart(o->dump), object);
+    if (has_data(o)) data = data_of(o, object);
     if (is_collection(o, object) || !has_value(o, object)) return;
     hd_json_key(j, "value");
     if (data.tag == HD_DART_NULL) hd_json_null(j);

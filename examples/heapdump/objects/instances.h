@@ -12,6 +12,10 @@ uint8_t *classes_asked(const arguments *a, const objects *o);
 bool is_cut_off(const objects *o, uint32_t object);
 /* The kind of a root: "static"; "unknown" if the object is cut off. */
 const char *root_kind_text(const objects *o, const hd_root *root);
+/* The name that the file gives a root: "local variable of thread main"; else its kind, with `after`. To be freed. */
+char *root_text(const objects *o, const hd_root *root, const char *after);
+/* Writes both as members of an object. */
+void json_root(hd_json *j, const objects *o, const hd_root *root);
 
 /* For each object that a root holds: the object before it on a shortest path (the first one found). */
 typedef struct ways {

@@ -112,8 +112,8 @@ static char *class_and_value(const objects *o, uint32_t object) {
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
     put_class(f, o->graph, hd_graph_object(o->graph, object).class_index);
-    if (hd_dump_dart(o->dump)) {
-        hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);
+    if (has_data(o)) {
+        hd_dart_value data = data_of(o, object);
         if (data.tag) display(f, "  "), put_value(f, &data, VALUE_UNITS);
     }
     put_known_name(f, o, object);
@@ -147,20 +147,23 @@ static void put_size(FILE *out, const arguments *a, const char *name, uint64_t b
     display(out, "%12s ", name), put_bytes(out, a, bytes, 12);
 }
 
+/* Prints the value of an object: a string with its length, a number, a name. */
+static void put_data(FILE *out, const arguments *a, const objects *o, uint32_t object) {
+    hd_dart_value data = data_of(o, object);
+    if (!data.tag || name_of(o, object).len) return;
+    display(out, "%12s ", hd_dart_tag_name(data.tag)), put_value(out, &data, a->cut.all ? SIZE_MAX : 1024);
+    if (is_string(data.tag)) {
+        display(out, "\n%12s %12llu", "length", (unsigned long long)data.value);
+        if (units_of(&data) < data.value)
+            display(out, ", %llu of them in the file", (unsigned long long)units_of(&data));
+    }
+    fputc('\n', out);
+}
+
 /* Prints the facts that only Dart snapshots have. */
 static void put_dart_object(FILE *out, const arguments *a, const hd_dart *dart, const subject *s) {
-    hd_dart_value data = hd_dart_data(dart, s->object);
     uint64_t shallow = hd_dart_shallow(dart, s->object), identity = hd_dart_identity(dart, s->object);
     uint64_t externals = 0;
-    if (data.tag) {
-        display(out, "%12s ", hd_dart_tag_name(data.tag)), put_value(out, &data, a->cut.all ? SIZE_MAX : 1024);
-        if (is_string(data.tag)) {
-            display(out, "\n%12s %12llu", "length", (unsigned long long)data.value);
-            if (units_of(&data) < data.value)
-                display(out, ", %llu of them in the file", (unsigned long long)units_of(&data));
-        }
-        fputc('\n', out);
-    }
     if (identity) display(out, "%12s %12llu\n", "hash code", (unsigned long long)identity);
     if (s->o.size != shallow) put_size(out, a, "own bytes", shallow), fputc('\n', out);
     for (size_t i = 0; i < hd_dart_external_count(dart); i++) {
@@ -180,6 +183,7 @@ static void put_object(FILE *out, const arguments *a, const objects *o, const su
         if (uri.len) display(out, "  "), put_name(out, uri);
     }
     display(out, s->o.class_index ? "\n" : "  no record describes it\n");
+    if (has_data(o)) put_data(out, a, o, s->object);
     if (dart) put_dart_object(out, a, dart, s);
     if (name_of(o, s->object).len) {
         display(out, "%12s ", "name"), put_cut(out, name_of(o, s->object), a->cut.all ? SIZE_MAX : 1024);
@@ -232,6 +236,14 @@ static int object_as_text(const arguments *a, const objects *o, FILE *out) {
 }
 
 /* Writes the members of each object: its id for further commands, class, and retained size; null means garbage. */
+static void json_data(hd_json *j, const objects *o, uint32_t object, size_t most) {
+    hd_dart_value data = has_data(o) ? data_of(o, object) : (hd_dart_value){ 0 };
+    if (!data.tag) return;
+    json_object(j, "data");
+    json_value(j, &data, most);
+    hd_json_end(j);
+}
+
 static void json_members(hd_json *j, const objects *o, uint32_t object) {
     hd_object x = hd_graph_object(o->graph, object);
     json_id(j, o, object);
@@ -251,14 +263,7 @@ static void json_neighbour(hd_json *j, const objects *o, uint32_t object, uint32
         if (field.len) json_str(j, "field", field);
         json_text(j, "kind", reference_kind_name(kind_of_reference(o, holder, reference)));
     }
-    if (hd_dump_dart(o->dump)) {
-        hd_dart_value data = hd_dart_data(hd_dump_dart(o->dump), object);
-        if (data.tag) {
-            json_object(j, "data");
-            json_value(j, &data, VALUE_UNITS);
-            hd_json_end(j);
-        }
-    }
+    json_data(j, o, object, VALUE_UNITS);
     hd_json_end(j);
 }
 
@@ -301,13 +306,14 @@ static void json_subject(const arguments *a, hd_json *j, const objects *o, const
     if (s->distances)
         json_known(j, "distance", s->distances[s->object] != HD_NONE ? s->distances[s->object] : HD_UNKNOWN);
     if (hd_dump_dart(o->dump)) json_dart_object(a, j, hd_dump_dart(o->dump), s);
+    else if (has_data(o)) json_data(j, o, s->object, SIZE_MAX);
     json_origins(j, &s->origins, s->object);
     json_array(j, "roots");
     for (uint32_t i = 0; i < hd_graph_root_count(o->graph); i++) {
         hd_root root = hd_graph_root(o->graph, i);
         if (root.object != s->object) continue;
         hd_json_object(j);
-        json_text(j, "root", root_kind_text(o, &root));
+        json_root(j, o, &root);
         json_u64(j, "flags", root.flags);
         hd_json_end(j);
     }

@@ -130,11 +130,36 @@ bool put_reference(FILE *out, const objects *o, uint32_t object, uint32_t refere
     return field.len != 0;
 }
 
-/* The name of an object besides its class: in V8 snapshots the name of a function, or the text of a string. */
+bool has_data(const objects *o) { return hd_dump_values(o->dump).get && !hd_dump_v8(o->dump); }
+
+hd_dart_value data_of(const objects *o, uint32_t object) {
+    static const uint32_t tags[] = { HD_DART_NO_DATA, HD_DART_NULL, HD_DART_BOOL, HD_DART_INTEGER, HD_DART_DOUBLE,
+                                     HD_DART_LATIN1, HD_DART_LENGTH, HD_DART_NAME };
+    hd_values values = hd_dump_values(o->dump);
+    hd_dart_value data = { 0 };
+    hd_value v = { 0 };
+    if (hd_dump_dart(o->dump)) return hd_dart_data(hd_dump_dart(o->dump), object);
+    if (!has_data(o)) return data;
+    values.get(values.document, object, &v);
+    data.tag = v.kind < sizeof tags / sizeof *tags ? tags[v.kind] : HD_DART_NO_DATA;
+    if (v.kind == HD_VALUE_STRING && v.encoding == HD_TEXT_UTF16) data.tag = HD_DART_UTF16;
+    data.value = v.kind != HD_VALUE_STRING || v.number ? v.number
+                 : v.text.len / (data.tag == HD_DART_UTF16 ? 2 : 1);
+    data.number = v.real;
+    data.text = v.text;
+    return data;
+}
+
+/* The name of an object besides its class: in V8 snapshots the name of a function, or the text of a string;
+   in HPROF the name of a class, thread or constant. */
 hd_str name_of(const objects *o, uint32_t object) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     hd_str name = v8 ? hd_v8_name(v8, object) : hd_cstr("");
     hd_class c = hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index);
+    if (!v8 && has_data(o) && !hd_dump_dart(o->dump)) {
+        hd_dart_value data = data_of(o, object);
+        return data.tag == HD_DART_NAME ? data.text : hd_cstr("");
+    }
     if (v8 && hd_v8_detachedness(v8, object) == HD_V8_DETACHED && c.name.len == name.len + 9 &&
         !memcmp(c.name.data + 9, name.data, name.len))
         return hd_cstr("");      /* "<li>" of class "Detached <li>" */

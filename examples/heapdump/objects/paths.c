@@ -19,7 +19,9 @@ static hd_str field_of(const objects *o, const hd_path *path, uint32_t at) {
 }
 
 void put_root(FILE *out, const objects *o, const hd_root *root) {
-    display(out, "root: %s", root_kind_text(o, root));
+    char *text = root_text(o, root, "");
+    display(out, "root: %s", text);
+    free(text);
     if (is_cut_off(o, root->object)) display(out, ": the file has lost references");
     for (uint32_t flag = 1; flag && flag <= root->flags; flag <<= 1)
         if (root->flags & flag) display(out, ", %s", hd_root_flag_name(flag));
@@ -154,7 +156,7 @@ static void json_path(hd_json *j, const objects *o, const hd_path *path) {
     hd_root root = hd_graph_root(o->graph, path->root);
     steps way = steps_of_path(o, path, 0);
     hd_json_object(j);
-    json_text(j, "root", root_kind_text(o, &root));
+    json_root(j, o, &root);
     json_u64(j, "flags", root.flags);
     steps_json(j, "steps", &way);
     json_array(j, "objects");

@@ -87,6 +87,12 @@ char *object_text(const objects *o, uint32_t object, size_t most) {
         if (hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure"))) return cut(hd_v8_name(v8, object), most, "()");
         if (is_of_engine(o, object)) return cut(hd_v8_name(v8, object), most, "");
     }
+    if (!v8 && name_of(o, object).len) {
+        char *of = class_text(o, object, most), *name = cut(name_of(o, object), most, ""), *text;
+        if (asprintf(&text, "%s %s", of, name) < 0) text = needed(NULL);
+        free(of), free(name);
+        return text;
+    }
     return class_text(o, object, most);
 }
 
@@ -292,7 +298,9 @@ static char *step_text(const objects *o, const draft *d, const char *what, size_
     int n;
     if (d->root && (!engine || is_cut_off(o, d->object))) {
         of = hd_graph_root(o->graph, root);
-        n = asprintf(&text, "%s root: %s", root_kind_text(o, &of), what);
+        char *name = root_text(o, &of, " root");
+        n = asprintf(&text, "%s: %s", name, what);
+        free(name);
     } else n = asprintf(&text, "%s%s%s", label, element ? " " : *label ? ": " : "", what);
     free(label);
     return n < 0 ? needed(NULL) : text;

@@ -1,35 +1,33 @@
-/* heapdump strings: texts that several strings have, in Dart and V8 snapshots. */
+/* heapdump strings: texts that several strings have, in Dart, V8 and HPROF dumps. */
 
 #include "objects.h"
 
 enum { MAX_TEXT = 60 };          /* of a string, in a list */
 
-/* Whether the file has the data of this command. */
-static bool is_dart(const objects *o, const char *what) {
-    if (hd_dump_dart(o->dump)) return true;
-    display(stderr, "heapdump: %s: a %s file has no %s\n", o->file, hd_dump_format(o->dump)->name,
-            what);
-    return false;
-}
-
-/* Strings by text. In V8 snapshots the text is the node's name. */
+/* Strings by text. In V8 snapshots the text is the node's name, in HPROF it is the value of a String. */
 typedef struct string_list {
     hd_string_table table;
     hd_string_table *of_dart;    /* owns the rows of a Dart snapshot, */
-    hd_string_row *of_v8;        /* or this owns them */
+    hd_string_row *rows;         /* or this owns them */
 } string_list;
 
 static void string_list_free(string_list *list) {
     hd_string_table_free(list->of_dart);
-    free(list->of_v8);
+    free(list->rows);
 }
 
-/* Orders objects by text, and objects with one text by number. */
-static int text_before(const void *a, const void *b, void *v8) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    hd_str p = hd_v8_name(v8, x), q = hd_v8_name(v8, y);
-    int order = p.data == q.data ? 0 : hd_str_compare(p, q);
-    return order ? order : x < y ? -1 : x > y;
+/* A string with its text, in the encoding of `tag`. */
+typedef struct text_at {
+    hd_dart_value data;
+    uint32_t object;
+} text_at;
+
+/* Orders strings by text, and strings with one text by number. */
+static int text_before(const void *a, const void *b) {
+    const text_at *x = a, *y = b;
+    int order = x->data.tag < y->data.tag ? -1 : x->data.tag > y->data.tag;
+    if (!order && x->data.text.data != y->data.text.data) order = hd_str_compare(x->data.text, y->data.text);
+    return order ? order : x->object < y->object ? -1 : x->object > y->object;
 }
 
 static int string_before(const void *a, const void *b) {
@@ -52,28 +50,49 @@ static bool may_be_cut(hd_str text) {
     return units >= V8_UNITS - 1;
 }
 
-/* Strings of V8. Concatenated strings and slices have no text in the snapshot; strings with a text that a damaged
-   file has lost are skipped, too. */
-static void v8_strings(const hd_v8 *v8, const hd_graph *graph, const uint8_t *reached, string_list *list) {
-    uint32_t n = 0, *all = needed(malloc(((size_t)hd_graph_object_count(graph) + 1) * sizeof *all));
+/* Concatenated strings and slices have no text in a V8 snapshot; strings with a text that a damaged file has
+   lost are skipped, too. */
+static bool text_of_string(const objects *o, uint32_t object, hd_dart_value *data) {
+    const hd_v8 *v8 = hd_dump_v8(o->dump);
+    if (!v8) return is_string((*data = data_of(o, object)).tag);
+    *data = (hd_dart_value){ .tag = HD_DART_NAME, .text = hd_v8_name(v8, object) };
+    return hd_str_equal(hd_v8_type(v8, object), hd_cstr("string")) && !hd_v8_name_lost(v8, object);
+}
+
+/* The size of a string with its text, which is an object of its own in HPROF. */
+static uint64_t string_size(const objects *o, uint32_t object) {
+    hd_object x = hd_graph_object(o->graph, object);
+    uint64_t size = x.size;
+    for (uint32_t r = 0; r < x.reference_count && !hd_dump_v8(o->dump); r++)
+        if (hd_str_equal(hd_graph_field(o->graph, object, r), hd_cstr("value")))
+            size += hd_graph_object(o->graph, x.references[r]).size;
+    return size;
+}
+
+/* Strings of V8 and HPROF. */
+static void strings_by_text(const objects *o, const uint8_t *reached, string_list *list) {
+    uint32_t n = 0, room = 0;
+    text_at *all = NULL;
     hd_string_table *t = &list->table;
     uint64_t largest = 0;
-    for (uint32_t i = 0; i < hd_graph_object_count(graph); i++)
-        if ((!reached || reached[i]) && hd_str_equal(hd_v8_type(v8, i), hd_cstr("string")) && !hd_v8_name_lost(v8, i))
-            all[n++] = i;
-    qsort_r(all, n, sizeof *all, text_before, (void *)(uintptr_t)v8);
-    list->of_v8 = needed(calloc((size_t)n + 1, sizeof *list->of_v8));
+    for (uint32_t i = 0; i < hd_graph_object_count(o->graph); i++) {
+        text_at s = { .object = i };
+        if ((reached && !reached[i]) || !text_of_string(o, i, &s.data)) continue;
+        if (n == room) all = needed(realloc(all, (room = room ? 2 * room : 256) * sizeof *all));
+        all[n++] = s;
+    }
+    if (n) qsort(all, n, sizeof *all, text_before);
+    list->rows = needed(calloc((size_t)n + 1, sizeof *list->rows));
     for (uint32_t i = 0; i < n; i++) {
-        hd_str text = hd_v8_name(v8, all[i]);
-        uint64_t size = hd_graph_object(graph, all[i]).size;
-        hd_string_row *row =
-            &list->of_v8[t->count - (t->count && hd_str_equal(list->of_v8[t->count - 1].data.text, text))];
+        uint64_t size = string_size(o, all[i].object);
+        bool same = t->count && list->rows[t->count - 1].data.tag == all[i].data.tag &&
+                    hd_str_equal(list->rows[t->count - 1].data.text, all[i].data.text);
+        hd_string_row *row = &list->rows[t->count - same];
         if (!row->objects++) {
             t->count++;
-            row->data.tag = HD_DART_NAME;
-            row->data.text = text;
-            row->object = all[i];
-            row->cut = may_be_cut(text);
+            row->data = all[i].data;
+            row->object = all[i].object;
+            row->cut = hd_dump_v8(o->dump) ? may_be_cut(row->data.text) : units_of(&row->data) < row->data.value;
             largest = 0;
         }
         if (size > largest) largest = size;
@@ -81,23 +100,25 @@ static void v8_strings(const hd_v8 *v8, const hd_graph *graph, const uint8_t *re
         row->wasted = row->bytes - largest;
         t->bytes += size;
     }
-    for (uint32_t i = 0; i < t->count; i++) t->wasted += list->of_v8[i].cut ? 0 : list->of_v8[i].wasted;
+    for (uint32_t i = 0; i < t->count; i++) t->wasted += list->rows[i].cut ? 0 : list->rows[i].wasted;
     t->objects = n;
-    t->rows = list->of_v8;
-    qsort(list->of_v8, t->count, sizeof *list->of_v8, string_before);
+    t->rows = list->rows;
+    qsort(list->rows, t->count, sizeof *list->rows, string_before);
     free(all);
 }
 
 static int find_strings(const arguments *a, const objects *o, string_list *list) {
-    const hd_v8 *v8 = hd_dump_v8(o->dump);
     uint8_t *reached = NULL;
     hd_total total;
     hd_error err;
     hd_status status = HD_OK;
     memset(list, 0, sizeof *list);
-    if ((!v8 && !is_dart(o, "strings")) || (!a->objects.garbage && !(reached = reach(o->file, o->graph, &total))))
+    if (!has_data(o) && !hd_dump_v8(o->dump)) {
+        display(stderr, "heapdump: %s: a %s file has no strings\n", o->file, hd_dump_format(o->dump)->name);
         return BAD_INPUT;
-    if (v8) v8_strings(v8, o->graph, reached, list);
+    }
+    if (!a->objects.garbage && !(reached = reach(o->file, o->graph, &total))) return BAD_INPUT;
+    if (!hd_dump_dart(o->dump)) strings_by_text(o, reached, list);
     else status = hd_dart_strings(hd_dump_dart(o->dump), reached, NULL, &list->of_dart, &err);
     if (list->of_dart) list->table = *list->of_dart;
     free(reached);
@@ -180,7 +201,7 @@ static int strings_json(const arguments *a, const objects *o, hd_json *j) {
         json_u64(j, "bytes", row->bytes);
         json_u64(j, "objects", row->objects);
         json_bool(j, "cut", row->cut);
-        if (list.of_v8) json_str(j, "text", row->data.text);
+        if (list.rows && hd_dump_v8(o->dump)) json_str(j, "text", row->data.text);
         else json_value(j, &row->data, SIZE_MAX);
         hd_json_end(j);
     }

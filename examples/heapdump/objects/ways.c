@@ -17,6 +17,21 @@ const char *root_kind_text(const objects *o, const hd_root *root) {
     return is_cut_off(o, root->object) ? "unknown" : hd_root_kind_name(root->kind);
 }
 
+char *root_text(const objects *o, const hd_root *root, const char *after) {
+    hd_str name = hd_graph_root_name(o->graph, root);
+    char *text;
+    int n = name.len ? asprintf(&text, "%.*s", (int)name.len, name.data)
+                     : asprintf(&text, "%s%s", root_kind_text(o, root), after);
+    if (n < 0) text = needed(NULL);
+    return text;
+}
+
+void json_root(hd_json *j, const objects *o, const hd_root *root) {
+    hd_str name = hd_graph_root_name(o->graph, root);
+    json_text(j, "root", root_kind_text(o, root));
+    if (name.len) json_str(j, "root_name", name);
+}
+
 static void take(ways *w, uint32_t object, uint32_t holder, uint32_t by) {
     if (w->state[object] != UNSEEN) return;
     w->state[object] = SEEN;

@@ -222,12 +222,10 @@ static char *text_of(const screen_tree *t, uint32_t object) {
 /* "local root", or NULL: V8 has a root of its own before all others, which is not shown. To be freed. */
 static char *root_label(const screen_tree *t, uint32_t object) {
     hd_root root;
-    char *text;
     if (t->w->held_by[object] != HD_NONE) return NULL;
     if (t->most && hd_dump_v8(t->o->dump) && !is_cut_off(t->o, object)) return NULL;
     root = hd_graph_root(t->o->graph, t->w->by[object]);
-    if (asprintf(&text, "%s root", root_kind_text(t->o, &root)) < 0) text = needed(NULL);
-    return text;
+    return root_text(t->o, &root, " root");
 }
 
 /* The node of an object that is shown and in no list before. */

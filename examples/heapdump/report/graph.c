@@ -105,9 +105,11 @@ static void put_objects(report *r, const shown *s, const uint32_t *place_of_clas
 /* The name of a root in its file. */
 static uint32_t root_name(report *r, const hd_graph *graph, uint32_t number) {
     hd_root root = hd_graph_root(graph, number);
+    hd_str named = hd_graph_root_name(graph, &root);
     uint32_t name;
     char *text;
     hd_str of = root.container == HD_NONE ? hd_cstr("") : cut(hd_graph_class(graph, root.container).name);
+    if (named.len) return report_name(r, cut(named));
     if (asprintf(&text, "%s%s%.*s", hd_root_kind_name(root.kind), of.len ? " of " : "", (int)of.len, of.data) < 0)
         text = needed(NULL);
     name = report_name(r, hd_cstr(text));

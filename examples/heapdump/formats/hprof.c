@@ -1,0 +1,287 @@
+/* HPROF: heap dumps of Java virtual machines, versions 1.0.1, 1.0.2 and 1.0.3 (Android). The JDK's manual of its HPROF
+   agent and HotSpot's services/heapDumper.cpp describe the records. The reader makes one pass and keeps a graph, the
+   text of strings, and the values of boxed numbers.
+
+   Objects of java.lang.Class are the class objects: their references are static fields, "Class.field". The referent of
+   soft references holds strongly, that of weak and phantom references does not. Null references are left out, so each
+   reference has its own name. hprof_sizes.h finds the sizes. */
+
+#include <time.h>
+
+#include "formats.h"
+#include "hprof_class_dump.h"
+#include "hprof_roots.h"
+
+int hprof_detect(const uint8_t *bytes, size_t size) {
+    static const char start[] = "JAVA PROFILE 1.0.";
+    return size > sizeof start && !memcmp(bytes, start, sizeof start - 1) ? 100 : 0;
+}
+
+/* Records. ------------------------------------------------------------------------------------- */
+
+enum { HPROF_STRING_RECORD = 0x01, HPROF_LOAD_CLASS = 0x02, HPROF_FRAME = 0x04, HPROF_TRACE = 0x05, HPROF_DUMP = 0x0c,
+       HPROF_SEGMENT = 0x1c, HPROF_DUMP_END = 0x2c, HPROF_HEAD = 9 };
+
+static bool hprof_take_string(hprof *h, uint64_t length) {
+    uint64_t offset = hprof_offset(h);
+    hprof_text text = { h->names.size, 0 };
+    if (length < h->id_size || length - h->id_size > UINT32_MAX) return hprof_wrong(h, offset, "a string without an id");
+    if (!hprof_need(h, (size_t)length)) return false;
+    text.size = (size_t)length - h->id_size;
+    if (!room_keep(&h->lines, &h->names, (const char *)h->lines.window->at + h->id_size, text.size) ||
+        !ROOM(&h->lines, h->texts, h->text_count, 1, h->text_room))
+        return hprof_fail(h);
+    if (!hprof_map_put(h, &h->text_of, hprof_id(h, h->lines.window->at), (uint32_t)h->text_count)) return false;
+    h->texts[h->text_count++] = text;
+    return hprof_skip(h, length);
+}
+
+static bool hprof_take_class(hprof *h, uint64_t length) {
+    const uint8_t *p;
+    uint32_t i;
+    if (length < 8 + 2 * (uint64_t)h->id_size) return hprof_wrong(h, hprof_offset(h), "a class without a name");
+    if (!hprof_need(h, 8 + 2 * (size_t)h->id_size)) return false;
+    p = h->lines.window->at;
+    i = hprof_class_at(h, hprof_id(h, p + 4), hprof_id(h, p + 8 + h->id_size));
+    return i != HPROF_NONE && hprof_map_put(h, &h->serial_of, hprof_get32(p), i) && hprof_skip(h, length);
+}
+
+/* One sub-record. False: none was read. */
+static bool hprof_part(hprof *h, uint64_t left) {
+    const hprof_root_kind *root;
+    uint8_t tag;
+    if (!hprof_need(h, 1)) return false;
+    tag = *h->lines.window->at;
+    switch (tag) {
+    case 0x20: return hprof_class_record(h, left);
+    case 0x21: return hprof_instance_record(h, left);
+    case 0x22: return hprof_object_array(h, left);
+    case 0x23: return hprof_primitive_array(h, left, true);
+    case 0xc3: return hprof_primitive_array(h, left, false);
+    case 0xfe: return hprof_need(h, 5 + h->id_size) && hprof_skip(h, 5 + h->id_size);
+    default: break;
+    }
+    root = hprof_root_of(tag);
+    if (!root) return hprof_wrong(h, hprof_offset(h), "a part of a heap dump with an unknown tag");
+    return hprof_root(h, root, left);
+}
+
+/* Whether a dump of version 1.0.1 goes on behind its length, which has 32 bits only. */
+static bool hprof_wraps(hprof *h) {
+    uint8_t tag = hprof_need(h, 1) ? *h->lines.window->at : 0;
+    h->cut = false;
+    return (tag >= 0x20 && tag <= 0x23) || tag == 0xff;
+}
+
+/* A heap dump, or a segment of one. Parts behind a malformed one are left out. */
+static bool hprof_dump(hprof *h, uint8_t tag, uint64_t length) {
+    uint64_t end = hprof_offset(h) + length, at;
+    bool open = tag == HPROF_DUMP; /* the length may be too small by a multiple of 2^32 */
+    while (!h->status && !h->cut) {
+        at = hprof_offset(h);
+        while (open && at >= end && (at > end || hprof_wraps(h))) end += (uint64_t)1 << 32;
+        if (at >= end) return true;
+        if (hprof_part(h, open ? HD_UNKNOWN : end - at)) continue;
+        if (!h->status && !h->cut) return hprof_offset(h) < end && hprof_skip(h, end - hprof_offset(h));
+    }
+    return !h->status;
+}
+
+static bool hprof_record(hprof *h) {
+    uint8_t tag;
+    uint64_t length, offset = hprof_offset(h);
+    if (!hprof_need(h, HPROF_HEAD)) return false;
+    tag = *h->lines.window->at;
+    length = hprof_get32(h->lines.window->at + 5);
+    h->lines.window->at += HPROF_HEAD;
+    switch (tag) {
+    case HPROF_STRING_RECORD: return hprof_take_string(h, length);
+    case HPROF_LOAD_CLASS: return hprof_take_class(h, length);
+    case HPROF_FRAME: return hprof_take_frame(h, length);
+    case HPROF_TRACE: return hprof_take_trace(h, length);
+    case HPROF_DUMP_END: h->dumps++; break;
+    case HPROF_DUMP:
+    case HPROF_SEGMENT:
+        if (!h->dumps) return hprof_dump(h, tag, length);
+        break;
+    default:
+        if (!tag || tag > 0x2c) return hprof_wrong(h, offset, "a record with an unknown tag"), false;
+    }
+    return hprof_skip(h, length);
+}
+
+static bool hprof_header(hprof *h) {
+    const uint8_t *p, *end;
+    size_t n = 0;
+    if (!hprof_need(h, sizeof h->version + 12) && h->status) return false;
+    p = h->lines.window->at;
+    end = memchr(p, 0, (size_t)(h->lines.window->end - p) < sizeof h->version ? (size_t)(h->lines.window->end - p)
+                                                                              : sizeof h->version);
+    h->cut = false;
+    if (end) n = (size_t)(end - p);
+    if (!end || !hprof_need(h, n + 13)) return hprof_wrong(h, 0, "a header that does not end"), false;
+    memcpy(h->version, p, n + 1);
+    h->id_size = hprof_get32(p + n + 1);
+    h->time_ms = hprof_get64(p + n + 5);
+    if (h->id_size != 4 && h->id_size != 8) {
+        hd_error found = HD_ZERO;
+        found.status = HD_UNSUPPORTED;
+        found.offset = n + 1;
+        snprintf(found.message, sizeof found.message, "ids of %u bytes; 4 or 8 expected", h->id_size);
+        *h->lines.err = found;
+        return hprof_fail(h);
+    }
+    return hprof_skip(h, n + 13);
+}
+
+/* The end of reading. ---------------------------------------------------------------------------- */
+
+/* Instances that came before their class. */
+static bool hprof_take_late(hprof *h) {
+    size_t head = 1 + 2 * (size_t)h->id_size + 8;
+    for (size_t at = 0; at < h->late_size && !h->status;) {
+        size_t n = head + hprof_get32(h->late + at + head - 4);
+        hprof_take_instance(h, h->late + at, false);
+        at += n;
+    }
+    if (h->left_out) {
+        char message[80];
+        snprintf(message, sizeof message, "%llu instances of classes without a record: without references",
+                 (unsigned long long)h->left_out);
+        hprof_wrong(h, HD_UNKNOWN, message);
+    }
+    return !h->status;
+}
+
+/* Names of classes, which may have come late. A name that comes twice has its class loader as scope. */
+static bool hprof_name_classes(hprof *h) {
+    hprof_map seen = { 0 };
+    if (h->class_class) hprof_name_class(h, h->class_class, 0, hd_cstr("java/lang/Class"), hd_cstr(""));
+    for (size_t i = 0; i < h->class_count && !h->status; i++) {
+        const hprof_class *c = &h->classes[i];
+        hd_str name = hprof_string(h, c->name);
+        char scope[40] = "";
+        if (hprof_array_type(name)) continue;
+        if (c->name && hprof_map_get(h, &seen, c->name) != HPROF_NONE)
+            snprintf(scope, sizeof scope, "loader 0x%llx", (unsigned long long)c->loader);
+        if (c->name && !hprof_map_put(h, &seen, c->name, 0)) break;
+        if (!name.len) name = hd_cstr("<unknown class>");
+        hprof_name_class(h, c->in_graph, c->id, name, hd_cstr(scope));
+    }
+    room_free(&h->lines, seen.slot, seen.room, sizeof *seen.slot);
+    return !h->status;
+}
+
+/* Classes by their number in the graph, for values. */
+static bool hprof_index_classes(hprof *h) {
+    size_t n = hd_graph_class_count(h->graph);
+    if (!room_grow(&h->lines, &h->by_graph, 0, n, &h->by_graph_room, sizeof *h->by_graph)) return hprof_fail(h);
+    memset(h->by_graph, 0xff, h->by_graph_room * sizeof *h->by_graph);
+    for (uint32_t i = 0; i < h->class_count; i++) h->by_graph[h->classes[i].in_graph] = i;
+    return true;
+}
+
+static bool hprof_seal(hprof *h, const hd_options *options) {
+    if (!hprof_take_late(h) || !hprof_name_classes(h) || !hprof_order(h) || !hprof_sizes(h) || !hprof_add_roots(h))
+        return false;
+    room_free(&h->lines, h->sized, h->sized_room, sizeof *h->sized);
+    room_free(&h->lines, h->order, h->order_room, sizeof *h->order);
+    room_free(&h->lines, h->late, h->late_room, 1);
+    h->sized = NULL, h->order = NULL, h->late = NULL;
+    h->sized_count = h->sized_room = h->order_room = h->late_size = h->late_room = 0;
+    h->status = hd_graph_seal(h->graph, options, h->lines.err);
+    return !h->status && hprof_index_classes(h);
+}
+
+void hprof_free(void *document) {
+    hprof *h = document;
+    hd_allocator a = h->allocator;
+    struct { void *p; size_t size; } blocks[] = {
+        { h->names.data, h->names.room }, { h->texts, h->text_room * sizeof *h->texts },
+        { h->text_of.slot, h->text_of.room * sizeof *h->text_of.slot },
+        { h->class_of.slot, h->class_of.room * sizeof *h->class_of.slot },
+        { h->name_of.slot, h->name_of.room * sizeof *h->name_of.slot },
+        { h->classes, h->class_room * sizeof *h->classes }, { h->field_names, h->field_name_room * sizeof *h->field_names },
+        { h->field_types, h->field_type_room }, { h->refs, h->ref_room * sizeof *h->refs },
+        { h->sized, h->sized_room * sizeof *h->sized }, { h->late, h->late_room },
+        { h->kept, h->kept_room * sizeof *h->kept }, { h->bytes, h->bytes_room },
+        { h->wide, h->wide_room * sizeof *h->wide }, { h->gap, h->gap_room * sizeof *h->gap },
+        { h->order, h->order_room * sizeof *h->order }, { h->thread, h->thread_room * sizeof *h->thread },
+        { h->frame, h->frame_room * sizeof *h->frame }, { h->trace, h->trace_room * sizeof *h->trace },
+        { h->frame_ids, h->frame_id_room * sizeof *h->frame_ids }, { h->root, h->root_room * sizeof *h->root },
+        { h->by_graph, h->by_graph_room * sizeof *h->by_graph },
+        { h->frame_of.slot, h->frame_of.room * sizeof *h->frame_of.slot },
+        { h->trace_of.slot, h->trace_of.room * sizeof *h->trace_of.slot },
+        { h->label_of.slot, h->label_of.room * sizeof *h->label_of.slot },
+        { h->serial_of.slot, h->serial_of.room * sizeof *h->serial_of.slot } };
+    hd_graph_free(h->graph);
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (blocks[i].p) a.allocate(a.user, blocks[i].p, blocks[i].size, 0);
+    a.allocate(a.user, h, sizeof *h, 0);
+}
+
+static bool hprof_begin(hprof *h, hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd_graph_desc desc = HD_ZERO;
+    memset(h, 0, sizeof *h);
+    h->allocator = options->allocator;
+    hd_dump_set_document(dump, h, 0);
+    h->lines = hd_lines_of(hd_dump_window(dump, in), hd_dump_reporter(dump), err);
+    h->name_name = h->value_name = h->referent_name = HPROF_NONE;
+    h->total = in.data || in.size ? in.size : HD_UNKNOWN;
+    h->seed = (uint64_t)(uintptr_t)h * 0x9e3779b97f4a7c15u ^ (uint64_t)clock() << 32 ^ (uint64_t)time(NULL);
+    desc.allocator = options->allocator;
+    desc.limits = options->limits;
+    h->graph = hd_graph_create(&desc, err);
+    if (!h->graph) hprof_fail(h);
+    return h->graph != NULL;
+}
+
+hd_status hprof_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
+    hd_allocator a = options->allocator;
+    hprof *h = a.allocate(a.user, NULL, 0, sizeof *h);
+    if (!h) {
+        memset(err, 0, sizeof *err);
+        err->status = HD_OUT_OF_MEMORY;
+        snprintf(err->message, sizeof err->message, "no memory for %zu bytes", sizeof *h);
+        return err->status;
+    }
+    if (!hprof_begin(h, dump, in, options, err) || !hprof_header(h)) return h->status;
+    while (!h->status && !h->cut && hprof_need(h, 1) && hprof_record(h)) {}
+    if (h->cut && h->lines.window->at == h->lines.window->end) h->cut = h->cut && false;
+    if (h->cut) hprof_wrong(h, hprof_offset(h), "the file was cut off inside a record");
+    if (!h->status) hprof_seal(h, options);
+    return h->status;
+}
+
+const hd_graph *hprof_graph(const void *document) { return ((const hprof *)document)->graph; }
+
+/* Facts and values. ------------------------------------------------------------------------------ */
+
+hd_status hprof_info(const void *document, hd_fact_fn each, void *user, hd_error *err) {
+    const hprof *h = document;
+    const hd_fact facts[] = {
+        { "version", NULL, 0, hd_cstr(h->version) }, { "id size", "bytes", h->id_size, { NULL, 0 } },
+        { "object header", "bytes", h->layout.header, { NULL, 0 } },
+        { "reference", "bytes", h->layout.reference, { NULL, 0 } },
+        { "stack traces", NULL, h->trace_count, { NULL, 0 } }, { "stack frames", NULL, h->frame_count, { NULL, 0 } } };
+    (void)err;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        hd_status status = each(user, &facts[i]);
+        if (status) return status;
+    }
+    return HD_OK;
+}
+
+void hprof_value(const void *document, uint32_t object, hd_value *value) {
+    const hprof *h = document;
+    const hprof_class *c = hprof_class_of(h, object);
+    const hprof_kept *kept;
+    if (hd_graph_object(h->graph, object).class_index == h->class_class) hprof_class_value(h, object, value);
+    switch (c ? c->says : HPROF_PLAIN) {
+    case HPROF_STRING: hprof_string_value(h, object, value); break;
+    case HPROF_BOXED: if ((kept = hprof_kept_of(h, object))) hprof_boxed_value(kept, value); break;
+    case HPROF_NAMED:
+    case HPROF_THREAD: hprof_name_value(h, object, value); break;
+    default: break;
+    }
+}

@@ -1,0 +1,172 @@
+/* Private to hprof.c: classes, their fields, and where the references of an instance are. */
+#ifndef HEAPDUMP_HPROF_CLASSES_H
+#define HEAPDUMP_HPROF_CLASSES_H
+
+#include "hprof_in.h"
+
+enum { HPROF_UNREADY, HPROF_READY, HPROF_BROKEN }; /* hprof_class.state */
+enum { HPROF_DEPTH = 4096 };     /* of super classes */
+
+/* Names of the references that every class object has. */
+enum { HPROF_SUPER, HPROF_LOADER, HPROF_SIGNERS, HPROF_DOMAIN };
+
+/* "java/lang/String" -> "java.lang.String", "[[I" -> "int[][]". Returns its length; `to` may be too small. */
+HD_UNUSED static size_t hprof_class_name(hd_str name, char *to, size_t room) {
+    static const char *const types[][2] = { { "Z", "boolean" }, { "C", "char" }, { "F", "float" }, { "D", "double" },
+                                            { "B", "byte" }, { "S", "short" }, { "I", "int" }, { "J", "long" } };
+    size_t ranks = 0, n = 0;
+    const char *of = NULL;
+    while (ranks < name.len && name.data[ranks] == '[') ranks++;
+    if (ranks && ranks == name.len) ranks = 0;
+    name.data += ranks, name.len -= ranks;
+    for (size_t i = 0; i < sizeof types / sizeof *types && ranks; i++)
+        if (name.len == 1 && *name.data == *types[i][0]) of = types[i][1];
+    if (of) name = hd_cstr(of);
+    else if (ranks && name.len > 2 && *name.data == 'L' && name.data[name.len - 1] == ';') name.data++, name.len -= 2;
+    for (size_t i = 0; i < name.len; i++, n++)
+        if (n < room) to[n] = name.data[i] == '/' ? '.' : name.data[i];
+    for (size_t i = 0; i < 2 * ranks; i++, n++)
+        if (n < room) to[n] = i % 2 ? ']' : '[';
+    return n;
+}
+
+/* Sets the name of a class in the graph. */
+HD_UNUSED static bool hprof_name_class(hprof *h, uint32_t in_graph, uint64_t id, hd_str name, hd_str scope) {
+    hd_class desc = HD_ZERO;
+    char buffer[512], *to = buffer;
+    size_t n = hprof_class_name(name, buffer, sizeof buffer), room = 0;
+    if (n > sizeof buffer) {
+        to = NULL;
+        if (!room_grow(&h->lines, &to, 0, n, &room, 1)) return hprof_fail(h);
+        hprof_class_name(name, to, n);
+    }
+    desc.id = id;
+    desc.name = (hd_str){ to, n };
+    desc.scope = scope;
+    desc.described = true;
+    h->status = hd_graph_set_class(h->graph, in_graph, &desc, h->lines.err);
+    room_free(&h->lines, room ? to : NULL, room, 1);
+    return !h->status;
+}
+
+HD_UNUSED static bool hprof_graph_class(hprof *h, uint64_t id, uint32_t *in_graph) {
+    hd_class desc = HD_ZERO;
+    desc.id = id;
+    desc.name = desc.scope = hd_cstr("");
+    desc.described = true;
+    h->status = hd_graph_add_class(h->graph, &desc, in_graph, h->lines.err);
+    return !h->status;
+}
+
+/* The class of primitive arrays of a type. */
+HD_UNUSED static bool hprof_primitive(hprof *h, uint32_t type, uint32_t *in_graph) {
+    static const char *const names[HPROF_TYPES] = { 0, 0, 0, 0, "[Z", "[C", "[F", "[D", "[B", "[S", "[I", "[J" };
+    if (!h->primitive[type])
+        if (!hprof_graph_class(h, 0, &h->primitive[type]) ||
+            !hprof_name_class(h, h->primitive[type], 0, hd_cstr(names[type]), hd_cstr("")))
+            return false;
+    *in_graph = h->primitive[type];
+    return true;
+}
+
+/* The type of a primitive array's class, or 0. */
+HD_UNUSED static uint32_t hprof_array_type(hd_str name) {
+    static const char letters[] = "????ZCFDBSIJ";
+    if (name.len != 2 || *name.data != '[') return 0;
+    for (uint32_t t = HPROF_BOOLEAN; t < HPROF_TYPES; t++)
+        if (letters[t] == name.data[1]) return t;
+    return 0;
+}
+
+/* The class with an id; a new one if the file has not named it. HPROF_NONE: no memory. */
+HD_UNUSED static uint32_t hprof_class_at(hprof *h, uint64_t id, uint64_t name) {
+    uint32_t i = hprof_map_get(h, &h->class_of, id), type;
+    hprof_class *c;
+    if (i != HPROF_NONE) {
+        if (name && !h->classes[i].name) h->classes[i].name = name;
+        return i;
+    }
+    if (!ROOM(&h->lines, h->classes, h->class_count, 1, h->class_room)) return hprof_fail(h), HPROF_NONE;
+    c = &h->classes[i = (uint32_t)h->class_count];
+    memset(c, 0, sizeof *c);
+    c->id = id;
+    c->name = name;
+    c->object = c->up = c->over = HPROF_NONE;
+    type = hprof_array_type(hprof_string(h, name));
+    if (type ? !hprof_primitive(h, type, &c->in_graph) : !hprof_graph_class(h, id, &c->in_graph)) return HPROF_NONE;
+    if (!hprof_map_put(h, &h->class_of, id, i)) return HPROF_NONE;
+    h->class_count++;
+    return i;
+}
+
+/* The number in the graph of a name of fields. */
+HD_UNUSED static bool hprof_field_name(hprof *h, uint64_t id, hd_str before, uint32_t *number) {
+    uint32_t known = before.len ? HPROF_NONE : hprof_map_get(h, &h->name_of, id);
+    hd_str text = hprof_string(h, id);
+    char buffer[512];
+    if (known != HPROF_NONE) return *number = known, true;
+    if (before.len) { /* a static field: Class.field */
+        size_t n = hprof_class_name(before, buffer, sizeof buffer - 1);
+        if (n < sizeof buffer - 1 - text.len && text.len < sizeof buffer) {
+            buffer[n++] = '.';
+            memcpy(buffer + n, text.data, text.len);
+            text = (hd_str){ buffer, n + text.len };
+        }
+    }
+    h->status = hd_graph_add_name(h->graph, text, number, h->lines.err);
+    if (!before.len && hd_str_equal(text, hd_cstr("name"))) h->name_name = *number;
+    if (!before.len && hd_str_equal(text, hd_cstr("value"))) h->value_name = *number;
+    if (!before.len && hd_str_equal(text, hd_cstr("referent"))) h->referent_name = *number;
+    return !h->status && (before.len || hprof_map_put(h, &h->name_of, id, *number));
+}
+
+/* How instances of a class that has this name hold `referent`, and what they say. */
+HD_UNUSED static void hprof_class_kind(hprof *h, hprof_class *c) {
+    static const struct { const char *name; uint8_t holds, says; } kinds[] = {
+        { "java/lang/ref/SoftReference", HPROF_SOFT, 0 }, { "java/lang/ref/WeakReference", HPROF_WEAK, 0 },
+        { "java/lang/ref/PhantomReference", HPROF_WEAK, 0 }, { "java/lang/String", 0, HPROF_STRING },
+        { "java/lang/Integer", 0, HPROF_BOXED }, { "java/lang/Long", 0, HPROF_BOXED },
+        { "java/lang/Short", 0, HPROF_BOXED }, { "java/lang/Byte", 0, HPROF_BOXED },
+        { "java/lang/Character", 0, HPROF_BOXED }, { "java/lang/Boolean", 0, HPROF_BOXED },
+        { "java/lang/Float", 0, HPROF_BOXED }, { "java/lang/Double", 0, HPROF_BOXED },
+        { "java/lang/Enum", 0, HPROF_NAMED }, { "java/lang/Thread", 0, HPROF_THREAD } };
+    hd_str name = hprof_string(h, c->name);
+    if (c->over != HPROF_NONE) c->holds = h->classes[c->over].holds, c->says = h->classes[c->over].says;
+    if (name.len < 14 || memcmp(name.data, "java/lang/", 10)) return;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (hd_str_equal(name, hd_cstr(kinds[i].name))) c->holds = kinds[i].holds, c->says = kinds[i].says;
+}
+
+/* Finds the super classes of a class. False: the record of one is still missing, or they run in a circle. */
+HD_UNUSED static bool hprof_class_ready(hprof *h, uint32_t of) {
+    uint32_t chain[HPROF_DEPTH], n = 0, i = of;
+    uint64_t sum = 0;
+    if (h->classes[of].state) return h->classes[of].state == HPROF_READY;
+    for (; i != HPROF_NONE && h->classes[i].state != HPROF_READY; n++) {
+        hprof_class *c = &h->classes[i];
+        if (c->object == HPROF_NONE) return false;
+        if (n == HPROF_DEPTH || c->state == HPROF_BROKEN) break;
+        chain[n] = i;
+        i = c->super ? hprof_map_get(h, &h->class_of, c->super) : HPROF_NONE;
+        if (c->super && i == HPROF_NONE) return false;
+    }
+    for (uint32_t k = n; k--;) {
+        hprof_class *c = &h->classes[chain[k]];
+        c->over = k + 1 < n ? chain[k + 1] : i;
+        c->state = HPROF_BROKEN;
+        if (n == HPROF_DEPTH || (c->over != HPROF_NONE && h->classes[c->over].state != HPROF_READY)) continue;
+        sum = c->own_bytes;
+        if (c->over != HPROF_NONE) {
+            const hprof_class *over = &h->classes[c->over];
+            sum += over->bytes;
+            c->up = over->field_count ? c->over : over->up;
+        }
+        if (sum > UINT32_MAX) continue;
+        c->bytes = (uint32_t)sum;
+        c->state = HPROF_READY;
+        hprof_class_kind(h, c);
+    }
+    return h->classes[of].state == HPROF_READY;
+}
+
+#endif
