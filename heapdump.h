@@ -1535,7 +1535,8 @@ HEAPDUMP_API hd_status hd_graph_seal(hd_graph *graph, const hd_options *options,
 /* Merges graphs, for example the application domains of a process. Objects with equal id, class name, size and
    referred ids become one object. An id without a record in its own graph leads to the first graph that has the
    record. Objects that share only the id stay separate (hd_graph_find returns the first), and so do classes unless id
-   and name are equal. Equal roots without names become one. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_CANCELLED. */
+   and name are equal. Equal roots without names become one. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW,
+   HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count,
                                       const hd_options *options, hd_graph **out, hd_error *err);
 

@@ -1,10 +1,10 @@
-/* HPROF: heap dumps of Java virtual machines, versions 1.0.1, 1.0.2 and 1.0.3 (Android). The JDK's manual of its HPROF
-   agent and HotSpot's services/heapDumper.cpp describe the records. The reader makes one pass and keeps a graph, the
-   text of strings, and the values of boxed numbers.
+/* HPROF: heap dumps of Java virtual machines, versions 1.0.1, 1.0.2 and 1.0.3 (Android). The records are described by
+   the JDK's manual of its HPROF agent and by HotSpot's services/heapDumper.cpp. The reader makes one pass. It keeps a
+   graph, the text of strings, and the values of boxed numbers.
 
-   Objects of java.lang.Class are the class objects: their references are static fields, "Class.field". The referent of
-   soft references holds strongly, that of weak and phantom references does not. Null references are left out, so each
-   reference has its own name. hprof_sizes.h finds the sizes. */
+   Objects of java.lang.Class are the class objects. Their references are static fields, "Class.field". A soft
+   reference holds its object, a weak or phantom reference does not. Null references are left out, so each reference
+   has a name of its own. hprof_sizes.h finds the sizes. */
 
 #include <time.h>
 
@@ -25,7 +25,7 @@ enum { HPROF_STRING_RECORD = 0x01, HPROF_LOAD_CLASS = 0x02, HPROF_FRAME = 0x04, 
 static bool hprof_take_string(hprof *h, uint64_t length) {
     uint64_t offset = hprof_offset(h);
     hprof_text text = { h->names.size, 0 };
-    if (length < h->id_size || length - h->id_size > UINT32_MAX) return hprof_wrong(h, offset, "a string without an id");
+    if (length < h->id_size) return hprof_wrong(h, offset, "a string without an id");
     if (!hprof_need(h, (size_t)length)) return false;
     text.size = (size_t)length - h->id_size;
     if (!room_keep(&h->lines, &h->names, (const char *)h->lines.window->at + h->id_size, text.size) ||
@@ -201,7 +201,8 @@ void hprof_free(void *document) {
         { h->text_of.slot, h->text_of.room * sizeof *h->text_of.slot },
         { h->class_of.slot, h->class_of.room * sizeof *h->class_of.slot },
         { h->name_of.slot, h->name_of.room * sizeof *h->name_of.slot },
-        { h->classes, h->class_room * sizeof *h->classes }, { h->field_names, h->field_name_room * sizeof *h->field_names },
+        { h->classes, h->class_room * sizeof *h->classes },
+        { h->field_names, h->field_name_room * sizeof *h->field_names },
         { h->field_types, h->field_type_room }, { h->refs, h->ref_room * sizeof *h->refs },
         { h->sized, h->sized_room * sizeof *h->sized }, { h->late, h->late_room },
         { h->kept, h->kept_room * sizeof *h->kept }, { h->bytes, h->bytes_room },
@@ -263,7 +264,8 @@ hd_status hprof_info(const void *document, hd_fact_fn each, void *user, hd_error
         { "version", NULL, 0, hd_cstr(h->version) }, { "id size", "bytes", h->id_size, { NULL, 0 } },
         { "object header", "bytes", h->layout.header, { NULL, 0 } },
         { "reference", "bytes", h->layout.reference, { NULL, 0 } },
-        { "stack traces", NULL, h->trace_count, { NULL, 0 } }, { "stack frames", NULL, h->frame_count, { NULL, 0 } } };
+        { "stack traces", NULL, h->trace_count, { NULL, 0 } },
+        { "stack frames", NULL, h->frame_count, { NULL, 0 } } };
     (void)err;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         hd_status status = each(user, &facts[i]);

@@ -8,7 +8,8 @@
 HD_UNUSED static bool hprof_value_at(hprof *h, uint32_t type, const uint8_t **p, uint64_t *left) {
     uint32_t width = hprof_width(h, type);
     if (!width || (*left != HD_UNKNOWN && width > *left))
-        return hprof_wrong(h, hprof_offset(h), width ? "a class that ends behind its dump" : "a value of an unknown type");
+        return hprof_wrong(h, hprof_offset(h), width ? "a class beyond the end of its dump"
+                                                     : "a value of an unknown type");
     if (!hprof_need(h, width)) return false;
     *p = h->lines.window->at;
     h->lines.window->at += width;
@@ -17,7 +18,7 @@ HD_UNUSED static bool hprof_value_at(hprof *h, uint32_t type, const uint8_t **p,
 }
 
 HD_UNUSED static bool hprof_bytes(hprof *h, size_t n, const uint8_t **p, uint64_t *left) {
-    if (*left != HD_UNKNOWN && n > *left) return hprof_wrong(h, hprof_offset(h), "a class that ends behind its dump");
+    if (*left != HD_UNKNOWN && n > *left) return hprof_wrong(h, hprof_offset(h), "a class beyond the end of its dump");
     if (!hprof_need(h, n)) return false;
     *p = h->lines.window->at;
     h->lines.window->at += n;

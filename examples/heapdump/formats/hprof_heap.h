@@ -67,8 +67,8 @@ HD_UNUSED static bool hprof_says(hprof *h, const hprof_class *c, const uint8_t *
         if (c->says == HPROF_BOXED && hprof_is(h, h->field_names[c->field + i], "value"))
             return hprof_keep(h, type, width == 8 ? hprof_get64(p) : width == 4 ? hprof_get32(p)
                                        : width == 2 ? hprof_get16(p) : *p, 0);
-        if (c->says != HPROF_STRING || type != HPROF_BYTE || *p != 1 || !hprof_is(h, h->field_names[c->field + i], "coder"))
-            continue;
+        if (c->says != HPROF_STRING || type != HPROF_BYTE || *p != 1) continue;
+        if (!hprof_is(h, h->field_names[c->field + i], "coder")) continue;
         if (!ROOM(&h->lines, h->wide, h->wide_count, 1, h->wide_room)) return hprof_fail(h);
         h->wide[h->wide_count++] = h->objects - 1;
     }
@@ -76,7 +76,8 @@ HD_UNUSED static bool hprof_says(hprof *h, const hprof_class *c, const uint8_t *
 }
 
 /* The text of a string, the name of a thread. */
-HD_UNUSED static bool hprof_says_reference(hprof *h, const hprof_class *c, uint64_t id, uint64_t target, uint32_t name) {
+HD_UNUSED static bool hprof_says_reference(hprof *h, const hprof_class *c, uint64_t id, uint64_t target,
+                                           uint32_t name) {
     if (c->says == HPROF_STRING && name == h->value_name)
         h->sized[h->sized_count - 1].length = (uint32_t)(target >> 3);
     if (c->says != HPROF_THREAD || name != h->name_name) return true;
@@ -86,7 +87,8 @@ HD_UNUSED static bool hprof_says_reference(hprof *h, const hprof_class *c, uint6
 }
 
 /* An instance of a class whose super classes are all known. */
-HD_UNUSED static bool hprof_instance(hprof *h, uint64_t id, uint32_t class_index, const uint8_t *data, uint32_t size) {
+HD_UNUSED static bool hprof_instance(hprof *h, uint64_t id, uint32_t class_index, const uint8_t *data,
+                                     uint32_t size) {
     const hprof_class *c = &h->classes[class_index];
     hprof_batch b;
     b.count = b.before = 0, b.indexed = false;
@@ -138,7 +140,7 @@ HD_UNUSED static bool hprof_instance_record(hprof *h, uint64_t left) {
     if (!hprof_need(h, head)) return false;
     n = hprof_get32(h->lines.window->at + head - 4);
     if (left != HD_UNKNOWN && head + (uint64_t)n > left)
-        return hprof_wrong(h, hprof_offset(h), "an instance that ends behind its dump");
+        return hprof_wrong(h, hprof_offset(h), "an instance beyond the end of its dump");
     if (!hprof_need(h, head + n) || !hprof_take_instance(h, h->lines.window->at, true)) return false;
     h->lines.window->at += head + n;
     return true;
@@ -154,15 +156,15 @@ HD_UNUSED static bool hprof_object_array(hprof *h, uint64_t left) {
     n = hprof_get32(h->lines.window->at + 5 + h->id_size);
     of = hprof_id(h, h->lines.window->at + 9 + h->id_size);
     if (left != HD_UNKNOWN && head + (uint64_t)n * h->id_size > left)
-        return hprof_wrong(h, hprof_offset(h), "an array that ends behind its dump");
+        return hprof_wrong(h, hprof_offset(h), "an array beyond the end of its dump");
     i = hprof_class_at(h, of, 0);
     if (i == HPROF_NONE || !hprof_object(h, id, h->classes[i].in_graph, HPROF_ARRAY + HPROF_OBJECT, n)) return false;
     h->lines.window->at += head;
     b.count = b.before = 0, b.indexed = true;
     for (i = 0; i < n; i++) {
         if (!hprof_need(h, h->id_size)) return !h->status && hprof_flush(h, &b) && false;
-        if (!hprof_refer(h, &b, hprof_id(h, h->lines.window->at), i < INT32_MAX - 1 ? i : INT32_MAX - 2, HPROF_STRONG))
-            return false;
+        uint32_t index = i < INT32_MAX - 1 ? i : INT32_MAX - 2;
+        if (!hprof_refer(h, &b, hprof_id(h, h->lines.window->at), index, HPROF_STRONG)) return false;
         h->lines.window->at += h->id_size;
     }
     return hprof_flush(h, &b);
@@ -195,7 +197,7 @@ HD_UNUSED static bool hprof_primitive_array(hprof *h, uint64_t left, bool has_da
         return hprof_wrong(h, hprof_offset(h) + 9 + h->id_size, "a primitive array of an unknown type");
     size = has_data ? (uint64_t)n * hprof_width(h, type) : 0;
     if (left != HD_UNKNOWN && head + size > left)
-        return hprof_wrong(h, hprof_offset(h), "an array that ends behind its dump");
+        return hprof_wrong(h, hprof_offset(h), "an array beyond the end of its dump");
     if (!hprof_primitive(h, type, &in_graph) || !hprof_object(h, id, in_graph, HPROF_ARRAY + type, n)) return false;
     h->lines.window->at += head;
     if (size && (type == HPROF_BYTE || type == HPROF_CHAR) && !hprof_keep_text(h, type, size)) return false;

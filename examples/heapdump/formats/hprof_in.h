@@ -196,7 +196,9 @@ HD_UNUSED static bool hprof_skip(hprof *h, uint64_t n) {
 
 HD_UNUSED static uint32_t hprof_get16(const uint8_t *p) { return (uint32_t)p[0] << 8 | p[1]; }
 HD_UNUSED static uint32_t hprof_get32(const uint8_t *p) { return hprof_get16(p) << 16 | hprof_get16(p + 2); }
-HD_UNUSED static uint64_t hprof_get64(const uint8_t *p) { return (uint64_t)hprof_get32(p) << 32 | hprof_get32(p + 4); }
+HD_UNUSED static uint64_t hprof_get64(const uint8_t *p) {
+    return (uint64_t)hprof_get32(p) << 32 | hprof_get32(p + 4);
+}
 
 HD_UNUSED static uint64_t hprof_id(const hprof *h, const uint8_t *p) {
     return h->id_size == 8 ? hprof_get64(p) : hprof_get32(p);

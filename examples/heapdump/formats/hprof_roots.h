@@ -36,7 +36,7 @@ HD_UNUSED static bool hprof_root(hprof *h, const hprof_root_kind *kind, uint64_t
     size_t n = 1 + (size_t)h->id_size * (1 + kind->ids) + 4 * (size_t)kind->words;
     hprof_root_record r = { 0, HPROF_NONE, HPROF_NONE, (uint8_t)(kind - hprof_roots) };
     const uint8_t *p;
-    if (left != HD_UNKNOWN && n > left) return hprof_wrong(h, hprof_offset(h), "a root that ends behind its dump");
+    if (left != HD_UNKNOWN && n > left) return hprof_wrong(h, hprof_offset(h), "a root beyond the end of its dump");
     if (!hprof_need(h, n)) return false;
     p = h->lines.window->at;
     r.id = hprof_id(h, p + 1);
@@ -54,7 +54,7 @@ HD_UNUSED static bool hprof_root(hprof *h, const hprof_root_kind *kind, uint64_t
 HD_UNUSED static bool hprof_take_frame(hprof *h, uint64_t length) {
     const uint8_t *p;
     hprof_frame f;
-    if (length < 4 * (uint64_t)h->id_size + 8) return hprof_wrong(h, hprof_offset(h), "a stack frame that is too short");
+    if (length < 4 * (uint64_t)h->id_size + 8) return hprof_wrong(h, hprof_offset(h), "a short stack frame");
     if (!hprof_need(h, 4 * (size_t)h->id_size + 8)) return false;
     p = h->lines.window->at;
     f.method = hprof_id(h, p + h->id_size);
@@ -76,7 +76,8 @@ HD_UNUSED static bool hprof_take_trace(hprof *h, uint64_t length) {
     t.thread = hprof_get32(h->lines.window->at + 4);
     t.count = hprof_get32(h->lines.window->at + 8);
     t.frame = h->frame_id_count;
-    if ((length - 12) / h->id_size < t.count) return hprof_wrong(h, hprof_offset(h), "a stack trace with too many frames");
+    if ((length - 12) / h->id_size < t.count)
+        return hprof_wrong(h, hprof_offset(h), "a stack trace with too many frames");
     h->lines.window->at += 12;
     for (uint32_t i = 0; i < t.count; i++) {
         if (!hprof_need(h, h->id_size)) return false;
@@ -126,8 +127,8 @@ HD_UNUSED static void hprof_label_of(const hprof *h, const hprof_root_record *r,
     if (f) hprof_frame_text(h, f, frame, sizeof frame);
     thread.len = thread.len < 64 ? thread.len : 64;
     if (thread.len)
-        n += snprintf(label->text + n, sizeof label->text - (size_t)n, "%s %.*s", kind->tag == 0x08 ? "" : " of thread",
-                      (int)thread.len, thread.data);
+        n += snprintf(label->text + n, sizeof label->text - (size_t)n, "%s %.*s",
+                      kind->tag == 0x08 ? "" : " of thread", (int)thread.len, thread.data);
     if (*frame) snprintf(label->text + n, sizeof label->text - (size_t)n, ", %.200s", frame);
 }
 

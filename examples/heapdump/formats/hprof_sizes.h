@@ -1,7 +1,7 @@
-/* Private to hprof.c: shallow sizes as the JVM has them. The file has neither headers nor the width of references, but
-   addresses: objects lie side by side, so the distance to the next object is the size. The layout that agrees with
-   most distances is the layout of the JVM. A class that still differs has fields that the file does not show, or
-   padding: its least distance is its size. */
+/* Private to hprof.c: shallow sizes as the JVM has them. The file has neither headers nor the width of references. But
+   ids are addresses, and objects are next to each other, so the distance to the next object is the size. The layout
+   that agrees with most distances is the layout of the JVM. A class that still differs has fields that the file does
+   not show, or padding. Its smallest distance is its size. */
 #ifndef HEAPDUMP_HPROF_SIZES_H
 #define HEAPDUMP_HPROF_SIZES_H
 
@@ -149,7 +149,8 @@ HD_UNUSED static void hprof_count_fields(const hprof *h, const hprof_class *c, u
 
 /* Lays out the own fields of a class behind its super class's. `packing` 1: as JDK 15 and later. 0: as before, where
    holes of super classes stay, and only the first hole is filled. */
-HD_UNUSED static void hprof_lay_out(const hprof *h, const struct hprof_layout *l, const hprof_class *c, hprof_shape *s) {
+HD_UNUSED static void hprof_lay_out(const hprof *h, const struct hprof_layout *l, const hprof_class *c,
+                                    hprof_shape *s) {
     uint32_t count[5], size[5] = { 8, 4, 2, 1, l->reference };
     hprof_count_fields(h, c, count);
     if (!l->packing) {
@@ -178,7 +179,8 @@ HD_UNUSED static void hprof_class_sizes(hprof *h, const struct hprof_layout *l, 
     }
 }
 
-HD_UNUSED static uint64_t hprof_array_size(const hprof *h, const struct hprof_layout *l, uint32_t type, uint64_t length) {
+HD_UNUSED static uint64_t hprof_array_size(const hprof *h, const struct hprof_layout *l, uint32_t type,
+                                           uint64_t length) {
     uint64_t width = hprof_field_bytes(h, l, type), base = l->base;
     if (width == 8) base = hprof_round(l->base, 8);
     return (base + length * width + 7) / 8 * 8;
