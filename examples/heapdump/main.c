@@ -168,9 +168,9 @@ static const command rows[] = {
       .options = "output" LIMITS CUTOFFS("default: --min-share 0.0001"),
       .examples = "heapdump record --keep app.region -o app.json -- ./app\n"
                   "heapdump recover app.region -o app.json; heapdump tree app.json" },
-    { .name = "capture", .run = run_capture, .defaults = capture_defaults, .brief = "snapshot Node/Chrome/Dart",
-      .summary = "take a heap snapshot of a running Node, Chrome or Dart VM",
-      .usage = "[OPTIONS] PORT|HOST:PORT|URL",
+    { .name = "capture", .run = run_capture, .defaults = capture_defaults, .brief = "snapshot Node/Chrome/Dart/Java",
+      .summary = "take a heap snapshot of running Node, Chrome, Dart or Java",
+      .usage = "[OPTIONS] PORT|HOST:PORT|URL|PID",
       .needs = "a port: 9229 for node --inspect, 9222 for chrome --remote-debugging-port=9222, or a Dart VM's URL",
       .help =
       "Takes a heap snapshot over the inspector of Node (node --inspect, port 9229) or Chrome "
@@ -180,9 +180,12 @@ static const command rows[] = {
       "several pages, workers or isolates, they are listed; --target selects one.\n"
       "--every and --count take several snapshots in one session, so that diff and suspects can compare them object "
       "by object. Two calls of capture are two inspector sessions: V8 gives all objects new ids, and only classes "
-      "can be compared.",
-      .options = "target gc every count output",
-      .examples = "heapdump capture 9229 -o app.heapsnapshot; heapdump suspects app.heapsnapshot\n"
+      "can be compared.\n"
+      "With --jvm, a HotSpot JVM writes its heap as an HPROF file, by its attach protocol. Run capture as the JVM's "
+      "user or as root, also for a JVM in a container.",
+      .options = "jvm live target gc every count output",
+      .examples = "heapdump capture --jvm 4711 -o app.hprof; heapdump suspects app.hprof\n"
+                  "heapdump capture 9229 -o app.heapsnapshot; heapdump suspects app.heapsnapshot\n"
                   "heapdump capture --target worker --every 60 --count 3 9222 -o tab.heapsnapshot\n"
                   "heapdump capture --gc ws://127.0.0.1:8181/TOKEN=/ws -o app.dartheap" },
 

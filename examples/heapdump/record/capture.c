@@ -441,6 +441,7 @@ int run_capture(const arguments *a) {
     const char *path;
     int status;
     if (a->input.file_count != 1) return usage("capture takes one port or URL");
+    if (a->watch.jvm) return capture_jvm(a);
     if (!address_set(&c, a->input.files[0], &path))
         return usage("expected a port, HOST:PORT or a URL, found '%s'", a->input.files[0]);
     if (count > 1 && a->out.file && !strcmp(a->out.file, "-"))

@@ -265,6 +265,7 @@ void record_stop(recording *r);
 /* The commands of this floor. */
 void capture_defaults(arguments *a);
 int run_capture(const arguments *a);
+int capture_jvm(const arguments *a);
 int run_pages(const arguments *a);
 void record_defaults(arguments *a);
 int run_record(const arguments *a);

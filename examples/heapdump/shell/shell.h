@@ -159,7 +159,7 @@ typedef struct record_options {
 
 /* Running programs: capture, watch, snapshot, report. */
 typedef struct watch_options {
-    bool gc;                     /* capture */
+    bool gc, jvm, live;          /* capture */
     double wait;                 /* seconds to wait for a sign of life; 0: default */
     double every;                /* seconds between snapshots, 0: one snapshot; between updates of watch, 0: default
                                     */
