@@ -17,7 +17,7 @@ rows-json    rows
 memprof-text -
 '
 # The functions of tests/readers.h that the test of each format of the command must call.
-asked='survives_damage survives_pieces survives_faults survives_limits survives_malformed'
+asked='survives_damage survives_pieces survives_faults survives_limits survives_malformed[_a-z]*'
 
 formats() {                      # formats ROOT: a line for each missing place
   cd "$1" || return 2

@@ -1,6 +1,6 @@
 /* HPROF: heap dumps of Java virtual machines, versions 1.0.1, 1.0.2 and 1.0.3 (Android). The records are described by
-   the JDK's manual of its HPROF agent and by HotSpot's services/heapDumper.cpp. The reader makes one pass. It keeps a
-   graph, the text of strings, and the values of boxed numbers.
+   the JDK's manual of its HPROF agent and by HotSpot's services/heapDumper.cpp. The reader makes one pass over
+   the first dump of the file. It keeps a graph, the text of strings, and the values of boxed numbers.
 
    Objects of java.lang.Class are the class objects. Their references are static fields, "Class.field". A soft
    reference holds its object, a weak or phantom reference does not. Null references are left out, so each reference
@@ -22,28 +22,33 @@ int hprof_detect(const uint8_t *bytes, size_t size) {
 enum { HPROF_STRING_RECORD = 0x01, HPROF_LOAD_CLASS = 0x02, HPROF_FRAME = 0x04, HPROF_TRACE = 0x05, HPROF_DUMP = 0x0c,
        HPROF_SEGMENT = 0x1c, HPROF_DUMP_END = 0x2c, HPROF_HEAD = 9 };
 
-static bool hprof_take_string(hprof *h, uint64_t length) {
-    uint64_t offset = hprof_offset(h);
+static void hprof_take_string(hprof *h, uint64_t length) {
     hprof_text text = { h->names.size, 0 };
-    if (length < h->id_size) return hprof_wrong(h, offset, "a string without an id");
-    if (!hprof_need(h, (size_t)length)) return false;
+    if (length < h->id_size || length - h->id_size > UINT32_MAX) {
+        hprof_wrong(h, hprof_offset(h), "a string without an id");
+        return;
+    }
+    if (!hprof_need(h, (size_t)length)) return;
     text.size = (size_t)length - h->id_size;
     if (!room_keep(&h->lines, &h->names, (const char *)h->lines.window->at + h->id_size, text.size) ||
-        !ROOM(&h->lines, h->texts, h->text_count, 1, h->text_room))
-        return hprof_fail(h);
-    if (!hprof_map_put(h, &h->text_of, hprof_id(h, h->lines.window->at), (uint32_t)h->text_count)) return false;
-    h->texts[h->text_count++] = text;
-    return hprof_skip(h, length);
+        !ROOM(&h->lines, h->texts, h->text_count, 1, h->text_room)) {
+        hprof_fail(h);
+    } else if (hprof_map_put(h, &h->text_of, hprof_id(h, h->lines.window->at), (uint32_t)h->text_count)) {
+        h->texts[h->text_count++] = text;
+    }
 }
 
-static bool hprof_take_class(hprof *h, uint64_t length) {
+static void hprof_take_class(hprof *h, uint64_t length) {
     const uint8_t *p;
     uint32_t i;
-    if (length < 8 + 2 * (uint64_t)h->id_size) return hprof_wrong(h, hprof_offset(h), "a class without a name");
-    if (!hprof_need(h, 8 + 2 * (size_t)h->id_size)) return false;
+    if (length < 8 + 2 * (uint64_t)h->id_size) {
+        hprof_wrong(h, hprof_offset(h), "a class without a name");
+        return;
+    }
+    if (!hprof_need(h, 8 + 2 * (size_t)h->id_size)) return;
     p = h->lines.window->at;
     i = hprof_class_at(h, hprof_id(h, p + 4), hprof_id(h, p + 8 + h->id_size));
-    return i != HPROF_NONE && hprof_map_put(h, &h->serial_of, hprof_get32(p), i) && hprof_skip(h, length);
+    if (i != HPROF_NONE) hprof_map_put(h, &h->serial_of, hprof_get32(h->lines.window->at), i);
 }
 
 /* One sub-record. False: none was read. */
@@ -58,7 +63,10 @@ static bool hprof_part(hprof *h, uint64_t left) {
     case 0x22: return hprof_object_array(h, left);
     case 0x23: return hprof_primitive_array(h, left, true);
     case 0xc3: return hprof_primitive_array(h, left, false);
-    case 0xfe: return hprof_need(h, 5 + h->id_size) && hprof_skip(h, 5 + h->id_size);
+    case 0xfe:
+        if (left < 5 + (uint64_t)h->id_size)
+            return hprof_wrong(h, hprof_offset(h), "a heap's name beyond the end of its dump");
+        return hprof_need(h, 5 + (size_t)h->id_size) && hprof_skip(h, 5 + h->id_size);
     default: break;
     }
     root = hprof_root_of(tag);
@@ -74,40 +82,69 @@ static bool hprof_wraps(hprof *h) {
 }
 
 /* A heap dump, or a segment of one. Parts behind a malformed one are left out. */
-static bool hprof_dump(hprof *h, uint8_t tag, uint64_t length) {
+static void hprof_dump(hprof *h, bool segment, uint64_t length) {
     uint64_t end = hprof_offset(h) + length, at;
-    bool open = tag == HPROF_DUMP; /* the length may be too small by a multiple of 2^32 */
+    bool open = !segment;        /* the length may be too small by a multiple of 2^32 */
     while (!h->status && !h->cut) {
         at = hprof_offset(h);
         while (open && at >= end && (at > end || hprof_wraps(h))) end += (uint64_t)1 << 32;
-        if (at >= end) return true;
-        if (hprof_part(h, open ? HD_UNKNOWN : end - at)) continue;
-        if (!h->status && !h->cut) return hprof_offset(h) < end && hprof_skip(h, end - hprof_offset(h));
+        if (at >= end) return;
+        if (open && !length && !hprof_need(h, 1)) { /* a length of 0: up to the end */
+            h->cut = false;
+            return;
+        }
+        if (hprof_part(h, open ? HD_UNKNOWN : end - at) || h->status || h->cut) continue;
+        if (hprof_offset(h) < end) hprof_skip(h, end - hprof_offset(h));
+        return;
     }
-    return !h->status;
 }
 
-static bool hprof_record(hprof *h) {
+/* A record, up to its end also where its content is malformed. Only the first dump of the file is read. */
+static void hprof_record(hprof *h) {
+    uint64_t length, offset = hprof_offset(h), end, at;
     uint8_t tag;
-    uint64_t length, offset = hprof_offset(h);
-    if (!hprof_need(h, HPROF_HEAD)) return false;
+    if (!hprof_need(h, HPROF_HEAD)) return;
     tag = *h->lines.window->at;
     length = hprof_get32(h->lines.window->at + 5);
+    end = offset + HPROF_HEAD + length;
     h->lines.window->at += HPROF_HEAD;
     switch (tag) {
-    case HPROF_STRING_RECORD: return hprof_take_string(h, length);
-    case HPROF_LOAD_CLASS: return hprof_take_class(h, length);
-    case HPROF_FRAME: return hprof_take_frame(h, length);
-    case HPROF_TRACE: return hprof_take_trace(h, length);
-    case HPROF_DUMP_END: h->dumps++; break;
+    case HPROF_STRING_RECORD: hprof_take_string(h, length); break;
+    case HPROF_LOAD_CLASS: hprof_take_class(h, length); break;
+    case HPROF_FRAME: hprof_take_frame(h, length); break;
+    case HPROF_TRACE: hprof_take_trace(h, length); break;
     case HPROF_DUMP:
+        if (!h->dumps) hprof_dump(h, false, length);
+        h->dumps++;
+        break;
     case HPROF_SEGMENT:
-        if (!h->dumps) return hprof_dump(h, tag, length);
+        if (!h->dumps) hprof_dump(h, true, length);
+        h->open = true;
+        break;
+    case HPROF_DUMP_END:
+        h->dumps += h->open;
+        h->open = false;
         break;
     default:
-        if (!tag || tag > 0x2c) return hprof_wrong(h, offset, "a record with an unknown tag"), false;
+        if (!tag || tag > 0x2c) hprof_wrong(h, offset, "a record with an unknown tag");
     }
-    return hprof_skip(h, length);
+    at = hprof_offset(h);
+    if (!h->status && !h->cut && at < end) hprof_skip(h, end - at);
+}
+
+/* All records. A dump without its end, or no dump: the file was cut off. */
+static void hprof_records(hprof *h) {
+    while (!h->status && !h->cut) {
+        if (hprof_need(h, 1)) {
+            hprof_record(h);
+            continue;
+        }
+        h->cut = false;
+        break;
+    }
+    if (h->cut) hprof_wrong(h, hprof_offset(h), "the file was cut off inside a record");
+    else if (h->open) hprof_wrong(h, hprof_offset(h), "the end of the heap dump expected: the file was cut off");
+    else if (!h->dumps) hprof_wrong(h, hprof_offset(h), "a heap dump expected, and the file ends");
 }
 
 static bool hprof_header(hprof *h) {
@@ -247,9 +284,7 @@ hd_status hprof_read(hd_dump *dump, hd_in in, const hd_options *options, hd_erro
         return err->status;
     }
     if (!hprof_begin(h, dump, in, options, err) || !hprof_header(h)) return h->status;
-    while (!h->status && !h->cut && hprof_need(h, 1) && hprof_record(h)) {}
-    if (h->cut && h->lines.window->at == h->lines.window->end) h->cut = h->cut && false;
-    if (h->cut) hprof_wrong(h, hprof_offset(h), "the file was cut off inside a record");
+    hprof_records(h);
     if (!h->status) hprof_seal(h, options);
     return h->status;
 }
@@ -264,6 +299,7 @@ hd_status hprof_info(const void *document, hd_fact_fn each, void *user, hd_error
         { "version", NULL, 0, hd_cstr(h->version) }, { "id size", "bytes", h->id_size, { NULL, 0 } },
         { "object header", "bytes", h->layout.header, { NULL, 0 } },
         { "reference", "bytes", h->layout.reference, { NULL, 0 } },
+        { "heap dumps in the file", NULL, h->dumps + h->open, { NULL, 0 } },
         { "stack traces", NULL, h->trace_count, { NULL, 0 } },
         { "stack frames", NULL, h->frame_count, { NULL, 0 } } };
     (void)err;

@@ -18,7 +18,8 @@ HD_UNUSED static bool hprof_value_at(hprof *h, uint32_t type, const uint8_t **p,
 }
 
 HD_UNUSED static bool hprof_bytes(hprof *h, size_t n, const uint8_t **p, uint64_t *left) {
-    if (*left != HD_UNKNOWN && n > *left) return hprof_wrong(h, hprof_offset(h), "a class beyond the end of its dump");
+    if (*left != HD_UNKNOWN && n > *left)
+        return hprof_wrong(h, hprof_offset(h), "a class beyond the end of its dump");
     if (!hprof_need(h, n)) return false;
     *p = h->lines.window->at;
     h->lines.window->at += n;
@@ -97,6 +98,7 @@ HD_UNUSED static bool hprof_class_object(hprof *h, uint32_t class_index) {
     if (!h->class_class && !hprof_graph_class(h, 0, &h->class_class)) return false;
     if (!hprof_object(h, id, h->class_class, HPROF_CLASS, class_index)) return false;
     h->classes[class_index].object = h->objects - 1;
+    h->class_dumps++;
     return true;
 }
 

@@ -142,6 +142,8 @@ HD_UNUSED static bool hprof_class_ready(hprof *h, uint32_t of) {
     uint32_t chain[HPROF_DEPTH], n = 0, i = of;
     uint64_t sum = 0;
     if (h->classes[of].state) return h->classes[of].state == HPROF_READY;
+    if (h->classes[of].tried == h->class_dumps) return false;
+    h->classes[of].tried = h->class_dumps;
     for (; i != HPROF_NONE && h->classes[i].state != HPROF_READY; n++) {
         hprof_class *c = &h->classes[i];
         if (c->object == HPROF_NONE) return false;

@@ -60,15 +60,15 @@ HD_UNUSED static bool hprof_keep(hprof *h, uint8_t type, uint64_t at, uint32_t s
 /* The value of a boxed number, and whether a string has two bytes a character. */
 HD_UNUSED static bool hprof_says(hprof *h, const hprof_class *c, const uint8_t *data) {
     for (uint32_t i = 0, at = 0; i < c->field_count; i++) {
+        uint64_t name = h->field_names[c->field + i];
         uint8_t type = h->field_types[c->field + i];
         uint32_t width = hprof_width(h, type);
         const uint8_t *p = data + at;
         at += width;
-        if (c->says == HPROF_BOXED && hprof_is(h, h->field_names[c->field + i], "value"))
+        if (c->says == HPROF_BOXED && hprof_is(h, name, "value"))
             return hprof_keep(h, type, width == 8 ? hprof_get64(p) : width == 4 ? hprof_get32(p)
                                        : width == 2 ? hprof_get16(p) : *p, 0);
-        if (c->says != HPROF_STRING || type != HPROF_BYTE || *p != 1) continue;
-        if (!hprof_is(h, h->field_names[c->field + i], "coder")) continue;
+        if (c->says != HPROF_STRING || type != HPROF_BYTE || *p != 1 || !hprof_is(h, name, "coder")) continue;
         if (!ROOM(&h->lines, h->wide, h->wide_count, 1, h->wide_room)) return hprof_fail(h);
         h->wide[h->wide_count++] = h->objects - 1;
     }
@@ -131,7 +131,9 @@ HD_UNUSED static bool hprof_take_instance(hprof *h, const uint8_t *p, bool may_w
         i = hprof_class_at(h, of, 0);
         return i != HPROF_NONE && hprof_object(h, id, h->classes[i].in_graph, i, n);
     }
-    return hprof_instance(h, id, i, p + head, n);
+    if (n != h->classes[i].bytes)
+        hprof_wrong(h, may_wait ? hprof_offset(h) : HD_UNKNOWN, "an instance of another size than its class");
+    return !h->status && hprof_instance(h, id, i, p + head, n);
 }
 
 HD_UNUSED static bool hprof_instance_record(hprof *h, uint64_t left) {
@@ -174,13 +176,13 @@ HD_UNUSED static bool hprof_object_array(hprof *h, uint64_t left) {
 HD_UNUSED static bool hprof_keep_text(hprof *h, uint32_t type, uint64_t size) {
     uint32_t n = size < HPROF_TEXT ? (uint32_t)size : HPROF_TEXT;
     if (!hprof_need(h, n)) return false;
-    if (!ROOM(&h->lines, h->bytes, h->bytes_size, n, h->bytes_room)) return hprof_fail(h);
+    if (!ROOM(&h->lines, h->bytes, h->bytes_size, n + !n, h->bytes_room)) return hprof_fail(h);
     memcpy(h->bytes + h->bytes_size, h->lines.window->at, n);
     for (uint32_t i = 0; type == HPROF_CHAR && i + 1 < n; i += 2) {
         uint8_t *p = h->bytes + h->bytes_size + i, high = p[0];
         p[0] = p[1], p[1] = high;
     }
-    if (!hprof_keep(h, (uint8_t)type, h->bytes_size, n)) return false;
+    if (!hprof_keep(h, (uint8_t)type, h->bytes_size, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX)) return false;
     h->bytes_size += n;
     return true;
 }
@@ -200,7 +202,7 @@ HD_UNUSED static bool hprof_primitive_array(hprof *h, uint64_t left, bool has_da
         return hprof_wrong(h, hprof_offset(h), "an array beyond the end of its dump");
     if (!hprof_primitive(h, type, &in_graph) || !hprof_object(h, id, in_graph, HPROF_ARRAY + type, n)) return false;
     h->lines.window->at += head;
-    if (size && (type == HPROF_BYTE || type == HPROF_CHAR) && !hprof_keep_text(h, type, size)) return false;
+    if (has_data && (type == HPROF_BYTE || type == HPROF_CHAR) && !hprof_keep_text(h, type, size)) return false;
     return hprof_skip(h, size);
 }
 

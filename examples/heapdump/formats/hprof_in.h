@@ -39,6 +39,7 @@ typedef struct hprof_class {
     uint32_t bytes;              /* with all super classes */
     uint32_t up;                 /* nearest super class with fields, or HPROF_NONE */
     uint32_t over;               /* the super class, or HPROF_NONE */
+    uint32_t tried;              /* number of class dumps when its super classes were last sought in vain */
     uint8_t state, holds, says;
     uint32_t static_bytes[2];    /* of static fields, with references of 4 and of 8 bytes */
     uint32_t size;               /* of an instance in the JVM; 0: unknown */
@@ -51,7 +52,7 @@ typedef struct hprof_kept {
     uint32_t object;
     uint8_t type;
     uint64_t at;                 /* in hprof.bytes, or the value */
-    uint32_t size;
+    uint32_t size;               /* of the whole text; hprof.bytes has HPROF_TEXT bytes of it at most */
 } hprof_kept;
 
 /* An object beside its size, until that is known. */
@@ -92,6 +93,7 @@ typedef struct hprof {
     uint32_t id_size;
     uint64_t time_ms;
     bool cut;                    /* the input ended inside a record */
+    bool open;                   /* segments of a dump without its end so far */
 
     room_text names;             /* of all strings */
     hprof_text *texts;
@@ -141,6 +143,7 @@ typedef struct hprof {
     uint32_t *by_graph;          /* classes by their number in the graph */
     size_t by_graph_room;
     uint64_t dumps, left_out;
+    uint32_t class_dumps;
 } hprof;
 
 /* Bytes. --------------------------------------------------------------------------------------- */

@@ -51,45 +51,49 @@ HD_UNUSED static bool hprof_root(hprof *h, const hprof_root_kind *kind, uint64_t
 
 /* Stack frames and traces. ----------------------------------------------------------------------- */
 
-HD_UNUSED static bool hprof_take_frame(hprof *h, uint64_t length) {
+HD_UNUSED static void hprof_take_frame(hprof *h, uint64_t length) {
     const uint8_t *p;
     hprof_frame f;
-    if (length < 4 * (uint64_t)h->id_size + 8) return hprof_wrong(h, hprof_offset(h), "a short stack frame");
-    if (!hprof_need(h, 4 * (size_t)h->id_size + 8)) return false;
+    if (length < 4 * (uint64_t)h->id_size + 8) {
+        hprof_wrong(h, hprof_offset(h), "a short stack frame");
+        return;
+    }
+    if (!hprof_need(h, 4 * (size_t)h->id_size + 8)) return;
     p = h->lines.window->at;
     f.method = hprof_id(h, p + h->id_size);
     f.source = hprof_id(h, p + 3 * (size_t)h->id_size);
     f.of = hprof_get32(p + 4 * (size_t)h->id_size);
     f.line = (int32_t)hprof_get32(p + 4 * (size_t)h->id_size + 4);
-    if (!ROOM(&h->lines, h->frame, h->frame_count, 1, h->frame_room)) return hprof_fail(h);
-    if (!hprof_map_put(h, &h->frame_of, hprof_id(h, p), (uint32_t)h->frame_count)) return false;
-    h->frame[h->frame_count++] = f;
-    return hprof_skip(h, length);
+    if (!ROOM(&h->lines, h->frame, h->frame_count, 1, h->frame_room)) hprof_fail(h);
+    else if (hprof_map_put(h, &h->frame_of, hprof_id(h, p), (uint32_t)h->frame_count)) h->frame[h->frame_count++] = f;
 }
 
-HD_UNUSED static bool hprof_take_trace(hprof *h, uint64_t length) {
+HD_UNUSED static void hprof_take_trace(hprof *h, uint64_t length) {
     hprof_trace t;
-    uint32_t serial;
-    if (length < 12) return hprof_wrong(h, hprof_offset(h), "a stack trace that is too short");
-    if (!hprof_need(h, 12)) return false;
-    serial = hprof_get32(h->lines.window->at);
+    if (length < 12) {
+        hprof_wrong(h, hprof_offset(h), "a short stack trace");
+        return;
+    }
+    if (!hprof_need(h, 12)) return;
     t.thread = hprof_get32(h->lines.window->at + 4);
     t.count = hprof_get32(h->lines.window->at + 8);
     t.frame = h->frame_id_count;
-    if ((length - 12) / h->id_size < t.count)
-        return hprof_wrong(h, hprof_offset(h), "a stack trace with too many frames");
+    if ((length - 12) / h->id_size < t.count) {
+        hprof_wrong(h, hprof_offset(h), "a stack trace with too many frames");
+        return;
+    }
     h->lines.window->at += 12;
     for (uint32_t i = 0; i < t.count; i++) {
-        if (!hprof_need(h, h->id_size)) return false;
-        if (!ROOM(&h->lines, h->frame_ids, h->frame_id_count, 1, h->frame_id_room)) return hprof_fail(h);
+        if (!hprof_need(h, h->id_size)) return;
+        if (!ROOM(&h->lines, h->frame_ids, h->frame_id_count, 1, h->frame_id_room)) {
+            hprof_fail(h);
+            return;
+        }
         h->frame_ids[h->frame_id_count++] = hprof_id(h, h->lines.window->at);
         h->lines.window->at += h->id_size;
     }
-    if (!ROOM(&h->lines, h->trace, h->trace_count, 1, h->trace_room)) return hprof_fail(h);
-    if (!hprof_map_put(h, &h->trace_of, t.thread, (uint32_t)h->trace_count)) return false;
-    (void)serial;
-    h->trace[h->trace_count++] = t;
-    return hprof_skip(h, length - 12 - (uint64_t)t.count * h->id_size);
+    if (!ROOM(&h->lines, h->trace, h->trace_count, 1, h->trace_room)) hprof_fail(h);
+    else if (hprof_map_put(h, &h->trace_of, t.thread, (uint32_t)h->trace_count)) h->trace[h->trace_count++] = t;
 }
 
 /* "Shop.run (Shop.java:41)"; empty for an unknown frame. */
@@ -132,22 +136,31 @@ HD_UNUSED static void hprof_label_of(const hprof *h, const hprof_root_record *r,
     if (*frame) snprintf(label->text + n, sizeof label->text - (size_t)n, ", %.200s", frame);
 }
 
-/* The name of the thread with this object, as far as it fits. */
-HD_UNUSED static hd_str hprof_thread_name(const hprof *h, uint64_t id, char *to, size_t room) {
-    for (size_t i = 0; i < h->thread_count; i++)
-        if (h->thread[i].id == id) return hprof_text_of(h, h->thread[i].name, to, room);
-    return hd_cstr("");
+/* Threads by the number of their root, and their names by their object. */
+typedef struct hprof_threads { hprof_map root, name; } hprof_threads;
+
+HD_UNUSED static void hprof_find_threads(hprof *h, hprof_threads *threads) {
+    for (uint32_t i = 0; i < h->root_count && !h->status; i++)
+        if (hprof_roots[h->root[i].kind].tag == 0x08) hprof_map_put(h, &threads->root, h->root[i].thread, i);
+    for (uint32_t i = 0; i < h->thread_count && !h->status; i++) hprof_map_put(h, &threads->name, h->thread[i].id, i);
+}
+
+/* The name of the thread of a root, as far as it fits. */
+HD_UNUSED static hd_str hprof_thread_name(const hprof *h, const hprof_threads *threads, uint32_t thread, char *to,
+                                          size_t room) {
+    uint32_t i = hprof_map_get(h, &threads->root, thread);
+    if (i != HPROF_NONE) i = hprof_map_get(h, &threads->name, h->root[i].id);
+    return i == HPROF_NONE ? hd_cstr("") : hprof_text_of(h, h->thread[i].name, to, room);
 }
 
 /* Adds the roots to the graph. Equal names are stored once. */
 HD_UNUSED static bool hprof_add_roots(hprof *h) {
-    hprof_map threads = { 0 };   /* thread -> its root */
-    for (uint32_t i = 0; i < h->root_count && !h->status; i++)
-        if (hprof_roots[h->root[i].kind].tag == 0x08) hprof_map_put(h, &threads, h->root[i].thread, i);
+    hprof_threads threads = { { 0 }, { 0 } };
+    hprof_find_threads(h, &threads);
     for (size_t i = 0; i < h->root_count && !h->status; i++) {
         const hprof_root_record *r = &h->root[i];
         uint64_t key = (uint64_t)r->kind << 58 ^ (uint64_t)r->thread << 29 ^ r->frame;
-        uint32_t known = hprof_map_get(h, &h->label_of, key), thread = hprof_map_get(h, &threads, r->thread);
+        uint32_t known = hprof_map_get(h, &h->label_of, key);
         hd_root root = HD_ZERO;
         root.kind = hprof_roots[r->kind].kind;
         root.flags = hprof_roots[r->kind].flags;
@@ -155,15 +168,15 @@ HD_UNUSED static bool hprof_add_roots(hprof *h) {
         if (known == HPROF_NONE) {
             hprof_label label;
             char name[64];
-            hprof_label_of(h, r, thread == HPROF_NONE ? hd_cstr("")
-                                     : hprof_thread_name(h, h->root[thread].id, name, sizeof name), &label);
+            hprof_label_of(h, r, hprof_thread_name(h, &threads, r->thread, name, sizeof name), &label);
             h->status = hd_graph_add_name(h->graph, hd_cstr(label.text), &known, h->lines.err);
             if (h->status || !hprof_map_put(h, &h->label_of, key, known)) break;
         }
         root.name = known + 1;
         h->status = hd_graph_add_root(h->graph, r->id, &root, h->lines.err);
     }
-    room_free(&h->lines, threads.slot, threads.room, sizeof *threads.slot);
+    room_free(&h->lines, threads.root.slot, threads.root.room, sizeof *threads.root.slot);
+    room_free(&h->lines, threads.name.slot, threads.name.room, sizeof *threads.name.slot);
     return !h->status;
 }
 

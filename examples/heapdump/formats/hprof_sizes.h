@@ -1,7 +1,7 @@
-/* Private to hprof.c: shallow sizes as the JVM has them. The file has neither headers nor the width of references. But
-   ids are addresses, and objects are next to each other, so the distance to the next object is the size. The layout
-   that agrees with most distances is the layout of the JVM. A class that still differs has fields that the file does
-   not show, or padding. Its smallest distance is its size. */
+/* Private to hprof.c: shallow sizes as the JVM has them. The file has neither headers nor the width of references.
+   But ids are addresses, and objects are next to each other, so the distance to the next object is the size. The
+   layout that agrees with most distances is the layout of the JVM. A class that still differs has fields that the
+   file does not show, or padding. Its smallest distance is its size. */
 #ifndef HEAPDUMP_HPROF_SIZES_H
 #define HEAPDUMP_HPROF_SIZES_H
 
@@ -49,6 +49,24 @@ HD_UNUSED static bool hprof_gap(hprof *h, const hprof_sized *s, uint64_t gap) {
     return true;
 }
 
+/* Gives new ids to objects with the id of an earlier one: nothing refers to them. Ids of files are small. */
+HD_UNUSED static bool hprof_part_equals(hprof *h) {
+    const hprof_sized *of = h->sized;
+    uint64_t id = UINT64_MAX, equals = 0;
+    char message[80];
+    for (size_t i = 1, last = h->sized_count; i < h->sized_count && !h->status; i++) {
+        if (of[h->order[i]].id != of[h->order[i - 1]].id) continue;
+        while (last && of[h->order[last - 1]].id >= id) id -= of[h->order[--last]].id == id;
+        h->status = hd_graph_set_id(h->graph, h->order[i], id--, h->lines.err);
+        equals++;
+    }
+    if (!equals || h->status) return !h->status;
+    snprintf(message, sizeof message, "%llu object%s the id of another object", (unsigned long long)equals,
+             equals == 1 ? " has" : "s have");
+    hprof_wrong(h, HD_UNKNOWN, message);
+    return !h->status;
+}
+
 /* Sorts all objects by id. */
 HD_UNUSED static bool hprof_order(hprof *h) {
     uint32_t *spare = NULL;
@@ -59,7 +77,7 @@ HD_UNUSED static bool hprof_order(hprof *h) {
     for (uint32_t i = 0; i < n && good; i++) h->order[i] = i;
     if (good) hprof_sort(h->sized, h->order, spare, n);
     room_free(&h->lines, spare, room, sizeof *spare);
-    return good;
+    return good && hprof_part_equals(h);
 }
 
 /* The object with an id, or HPROF_NONE. Needs hprof_order. */
@@ -230,7 +248,11 @@ HD_UNUSED static bool hprof_sizes(hprof *h) {
     size_t room = 0;
     uint32_t plain = 0;
     if (!room_grow(&h->lines, &shape, 0, h->class_count + 1, &room, sizeof *shape)) return hprof_fail(h);
-    if (hprof_gaps(h)) hprof_find_layout(h, shape);
+    if (!hprof_gaps(h)) {
+        room_free(&h->lines, shape, room, sizeof *shape);
+        return false;
+    }
+    hprof_find_layout(h, shape);
     hprof_class_sizes(h, &h->layout, shape);
     for (size_t i = 0; i < h->class_count; i++) {
         hprof_class *c = &h->classes[i];

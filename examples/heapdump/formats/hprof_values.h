@@ -37,7 +37,7 @@ HD_UNUSED static hd_str hprof_text_of(const hprof *h, uint64_t id, char *to, siz
     kept = text == HPROF_NONE ? NULL : hprof_kept_of(h, text);
     if (!kept) return hd_cstr("");
     step = kept->type == HPROF_CHAR || hprof_is_wide(h, string) ? 2 : 1;
-    for (size_t i = 0; i + step <= kept->size && n < room; i += step) {
+    for (size_t i = 0; i + step <= kept->size && i < HPROF_TEXT && n < room; i += step) {
         const uint8_t *p = h->bytes + kept->at + i;
         to[n++] = *p >= 0x20 && *p < 0x7f && (step == 1 || !p[1]) ? (char)*p : '?';
     }
@@ -58,7 +58,8 @@ HD_UNUSED static bool hprof_string_value(const hprof *h, uint32_t object, hd_val
     if (!kept || (kept->type != HPROF_BYTE && kept->type != HPROF_CHAR)) return false;
     value->kind = HD_VALUE_STRING;
     value->encoding = kept->type == HPROF_CHAR || hprof_is_wide(h, object) ? HD_TEXT_UTF16 : HD_TEXT_LATIN1;
-    value->text = (hd_str){ (const char *)h->bytes + kept->at, kept->size };
+    value->text = (hd_str){ (const char *)h->bytes + kept->at, kept->size < HPROF_TEXT ? kept->size : HPROF_TEXT };
+    if (kept->size > HPROF_TEXT) value->number = kept->size / (value->encoding == HD_TEXT_UTF16 ? 2 : 1);
     return true;
 }
 
