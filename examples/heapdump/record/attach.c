@@ -1,6 +1,6 @@
-/* heapdump capture --jvm: a heap dump of a running HotSpot JVM, by its attach protocol. The JVM opens a socket when it
-   finds a file .attach_pidN and gets SIGQUIT. It then takes the command "dumpheap" and writes the file itself. Sources:
-   HotSpot's attachListener_posix.cpp, and the JDK's VirtualMachineImpl.java. */
+/* heapdump capture --jvm: a heap dump of a running HotSpot JVM, by its attach protocol. The JVM opens a socket when
+   it finds a file .attach_pidN and gets SIGQUIT. It then takes the command "dumpheap" and writes the file itself.
+   Sources: HotSpot's attachListener_posix.cpp, and the JDK's VirtualMachineImpl.java. */
 
 #define _GNU_SOURCE
 #include "record.h"
@@ -50,8 +50,8 @@ static int is_jvm(const jvm *j) {
     while (f && !found && getline(&line, &room, f) > 0) found = strstr(line, "/libjvm.so") != NULL;
     free(line);
     if (!f) {
-        display(stderr, "heapdump: process %ld: cannot read its memory maps: %s; run capture as its user or as root\n",
-                (long)j->pid, strerror(errno));
+        display(stderr, "heapdump: process %ld: cannot read its memory maps: %s; run capture as its user or as "
+                "root\n", (long)j->pid, strerror(errno));
         return BAD_INPUT;
     }
     fclose(f);
@@ -158,12 +158,13 @@ static bool has_same_files(const jvm *j) {
     return !stat("/proc/self/ns/mnt", &own) && !stat(path, &its) && own.st_ino == its.st_ino;
 }
 
-/* Where the JVM writes: beside the final file, if it has the same file systems, else in its /tmp. `seen` is our path. */
-static bool dump_path(const jvm *j, const char *file, bool beside, char path[PATH_MAX], char seen[PATH_MAX]) {
+/* Where the JVM writes: next to the final file, if it sees the same file systems, else in its /tmp. `seen` is our
+   path of the same file. */
+static bool dump_path(const jvm *j, const char *file, bool next_to, char path[PATH_MAX], char seen[PATH_MAX]) {
     char directory[PATH_MAX], *slash;
     unsigned random = (unsigned)now_us();
     int n;
-    if (!beside) {
+    if (!next_to) {
         n = snprintf(path, PATH_MAX, "/tmp/heapdump.%ld.%x.hprof", (long)getpid(), random);
         return n > 0 && snprintf(seen, PATH_MAX, "/proc/%ld/root%s", (long)j->pid, path) < PATH_MAX;
     }
@@ -224,7 +225,10 @@ int capture_jvm(const arguments *a) {
     if (fd < 0) return BAD_INPUT;
     if (status) return unlink(seen), status;
     if (stat(seen, &st)) st.st_size = 0;
-    if (!plain || !has_same_files(&j) || rename(seen, file)) status = copy_dump(seen, file, file == usual), unlink(seen);
+    if (!plain || !has_same_files(&j) || rename(seen, file)) {
+        status = copy_dump(seen, file, file == usual);
+        unlink(seen);
+    }
     if (!status && strcmp(file, "-"))
         display(stderr, "heapdump: wrote %s, %.1f MiB; next: heapdump suspects %s\n", file,
                 (double)st.st_size / 1048576, file);

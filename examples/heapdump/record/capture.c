@@ -440,7 +440,7 @@ int run_capture(const arguments *a) {
     const target *of;
     const char *path;
     int status;
-    if (a->input.file_count != 1) return usage("capture takes one port or URL");
+    if (a->input.file_count != 1) return usage("capture takes one port, URL or PID");
     if (a->watch.jvm) return capture_jvm(a);
     if (!address_set(&c, a->input.files[0], &path))
         return usage("expected a port, HOST:PORT or a URL, found '%s'", a->input.files[0]);
