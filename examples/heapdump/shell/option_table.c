@@ -309,7 +309,7 @@ const option_row option_rows[] = {
       "record one block per BYTES allocated [every block]\n"
       "Sizes and counts are then estimates, at almost no cost. 512k is usual." },
     { "", "target", "WORD", take_text, AT(watch.target), "page, worker or isolate: number, or part of its line" },
-    { "", "jvm", NULL, take_flag, AT(watch.jvm), "the argument is the PID of a HotSpot JVM (Java); the dump is HPROF" },
+    { "", "jvm", NULL, take_flag, AT(watch.jvm), "the argument is the PID of a JVM; the dump is HPROF" },
     { "capture", "live", NULL, take_flag, AT(watch.live), "with --jvm: collect garbage first [all objects]" },
     { "", "gc", NULL, take_flag, AT(watch.gc), "collect garbage first (V8 always does)" },
     { "", "every", "SECONDS", take_seconds, AT(watch.every),
