@@ -1,6 +1,7 @@
 /* The harness for the command's own formats. Reading strictly and leniently, from memory and in pieces, gives the
    same heaps; then a few allocations fail, one at a time. Include after heapdump.h. */
 #include "../tests/faults.h"
+#include "../tests/graph_sum.h"
 #include "pieces.h"
 
 /* A digest of the result. */
@@ -15,7 +16,9 @@ HD_UNUSED static uint64_t read_once(const hd_format *format, hd_in in, hd_option
     CHECK(!*status || *err.message);
     if (!dump) return 0;
     *warnings = hd_dump_warning_count(dump);
-    if (hd_dump_heap_count(dump)) digest = heaps_digest(hd_dump_heap(dump, 0), hd_dump_heap_count(dump));
+    digest = graph_sum(dump);
+    if (hd_dump_graph(dump)) CHECK(!hd_graph_validate(hd_dump_graph(dump), NULL));
+    if (hd_dump_heap_count(dump)) digest ^= heaps_digest(hd_dump_heap(dump, 0), hd_dump_heap_count(dump));
     hd_dump_free(dump);
     return digest;
 }

@@ -323,4 +323,47 @@ HD_UNUSED static jvm_file shop_of(const char *version, const jvm_machine *m, uns
     return f;
 }
 
+/* The shop as Android writes it: the classes last, the heap of what follows, an array without its data, more roots. */
+HD_UNUSED static jvm_file android_of(const jvm_machine *m) {
+    static const uint8_t roots[] = { 0xff, 0x04, 0x06, 0x07, 0x89, 0x8a, 0x8b, 0x8c, 0x8d, 0x8e, 0x90 };
+    jvm_file f = jvm_begin("1.0.3", m->ids);
+    uint64_t name[9];
+    shop_head(&f, name);
+    jvm_open(&f, 0x1c);
+    jvm_put_number(&f, 1, 0xfe);
+    jvm_put_number(&f, 4, 'Z');
+    jvm_put_id(&f, name[3]);
+    shop_objects(&f, m);
+    jvm_put_array(&f, 0xc3, f.next, 8, 8);
+    shop_classes(&f, name, f.next);
+    for (unsigned i = 0; i < sizeof roots; i++) jvm_put_root(&f, roots[i], shop_class(i), 1, 0);
+    jvm_close(&f);
+    jvm_open(&f, 0x2c);
+    jvm_close(&f);
+    return f;
+}
+
+/* One of each box of a number, and an array of each type. */
+HD_UNUSED static jvm_file boxes_of(const jvm_machine *m) {
+    static const char *const boxes[] = { "java/lang/Boolean", "java/lang/Character", "java/lang/Float", "java/lang/Double",
+                                         "java/lang/Byte", "java/lang/Short", "java/lang/Integer", "java/lang/Long" };
+    jvm_file f = jvm_begin("1.0.2", m->ids);
+    jvm_slot_of slot = { 0, 0, 1 };
+    jvm_class_dump c = { 0, 0, 0, 0, 0, 0, 0, 0, 1 };
+    slot.name = jvm_put_string(&f, "value");
+    for (unsigned i = 0; i < 8; i++) jvm_put_load(&f, i + 1, shop_class(i), jvm_put_string(&f, boxes[i]));
+    jvm_open(&f, 0x1c);
+    for (unsigned i = 0; i < 8; i++) {
+        slot.type = (uint8_t)(4 + i);
+        c.id = shop_class(i);
+        jvm_put_class(&f, c, &slot);
+        jvm_put_instance(&f, jvm_place_at(&f, m->header + (i % 4 == 3 ? 12u : 8u)), c.id, 1, &slot);
+        jvm_put_array(&f, 0x23, jvm_place_at(&f, m->base), 4 + i, 0);
+    }
+    jvm_close(&f);
+    jvm_open(&f, 0x2c);
+    jvm_close(&f);
+    return f;
+}
+
 #endif

@@ -147,27 +147,34 @@ static void hprof_records(hprof *h) {
     else if (!h->dumps) hprof_wrong(h, hprof_offset(h), "a heap dump expected, and the file ends");
 }
 
+/* Fails for good: without a header nothing can be read. */
+static bool hprof_bad_header(hprof *h, hd_status status, uint64_t offset) {
+    hd_error found = HD_ZERO;
+    if (h->status) return false;
+    found.status = status;
+    found.offset = offset;
+    snprintf(found.message, sizeof found.message,
+             status == HD_MALFORMED ? "a header that does not end" : "ids of %u bytes; 4 or 8 expected", h->id_size);
+    *h->lines.err = found;
+    return hprof_fail(h);
+}
+
 static bool hprof_header(hprof *h) {
     const uint8_t *p, *end;
-    size_t n = 0;
+    size_t n;
     if (!hprof_need(h, sizeof h->version + 12) && h->status) return false;
     p = h->lines.window->at;
-    end = memchr(p, 0, (size_t)(h->lines.window->end - p) < sizeof h->version ? (size_t)(h->lines.window->end - p)
-                                                                              : sizeof h->version);
+    n = (size_t)(h->lines.window->end - p);
     h->cut = false;
-    if (end) n = (size_t)(end - p);
-    if (!end || !hprof_need(h, n + 13)) return hprof_wrong(h, 0, "a header that does not end"), false;
+    end = memchr(p, 0, n < sizeof h->version ? n : sizeof h->version);
+    if (!end) return hprof_bad_header(h, HD_MALFORMED, 0);
+    n = (size_t)(end - p);
+    if (!hprof_need(h, n + 13)) return hprof_bad_header(h, HD_MALFORMED, n);
+    p = h->lines.window->at;
     memcpy(h->version, p, n + 1);
     h->id_size = hprof_get32(p + n + 1);
     h->time_ms = hprof_get64(p + n + 5);
-    if (h->id_size != 4 && h->id_size != 8) {
-        hd_error found = HD_ZERO;
-        found.status = HD_UNSUPPORTED;
-        found.offset = n + 1;
-        snprintf(found.message, sizeof found.message, "ids of %u bytes; 4 or 8 expected", h->id_size);
-        *h->lines.err = found;
-        return hprof_fail(h);
-    }
+    if (h->id_size != 4 && h->id_size != 8) return hprof_bad_header(h, HD_UNSUPPORTED, n + 1);
     return hprof_skip(h, n + 13);
 }
 

@@ -246,18 +246,19 @@ HD_UNUSED static uint64_t hprof_class_object_size(hprof *h, uint32_t of, uint32_
 HD_UNUSED static bool hprof_sizes(hprof *h) {
     hprof_shape *shape = NULL;
     size_t room = 0;
-    uint32_t plain = 0;
+    uint32_t plain;
     if (!room_grow(&h->lines, &shape, 0, h->class_count + 1, &room, sizeof *shape)) return hprof_fail(h);
     if (!hprof_gaps(h)) {
         room_free(&h->lines, shape, room, sizeof *shape);
         return false;
     }
     hprof_find_layout(h, shape);
+    plain = h->layout.header;
     hprof_class_sizes(h, &h->layout, shape);
     for (size_t i = 0; i < h->class_count; i++) {
         hprof_class *c = &h->classes[i];
         c->size = hprof_round(shape[i].end, 8);
-        if (hprof_is(h, c->name, "java/lang/Class")) plain = shape[i].end;
+        if (shape[i].end && hprof_is(h, c->name, "java/lang/Class")) plain = shape[i].end;
         if (c->gap && (c->gap < c->size || c->gap - c->size < HPROF_PADDING)) c->size = c->gap;
         if (!c->size) c->size = hprof_round(h->layout.header, 8);
     }
