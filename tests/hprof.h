@@ -20,7 +20,7 @@ typedef struct jvm_file {
     size_t size, room, record;   /* record: offset of the open record's length */
     uint32_t ids;                /* bytes of an id */
     uint64_t strings;            /* number of strings so far */
-    uint64_t next;               /* address of the next object */
+    uint64_t next, gap;          /* address of the next object, and bytes between objects */
 } jvm_file;
 
 /* A field with its value; the type is as in the file. */
@@ -51,7 +51,7 @@ HD_UNUSED static void jvm_put_number(jvm_file *f, unsigned n, uint64_t value) {
 HD_UNUSED static void jvm_put_id(jvm_file *f, uint64_t id) { jvm_put_number(f, f->ids, id); }
 
 HD_UNUSED static jvm_file jvm_begin(const char *version, uint32_t ids) {
-    jvm_file f = { NULL, 0, 0, 0, 0, 0, 0 };
+    jvm_file f = { NULL, 0, 0, 0, 0, 0, 0, 0 };
     f.ids = ids;
     f.next = 0xe0000000u;
     jvm_put(&f, "JAVA PROFILE ", 13);
@@ -124,7 +124,7 @@ HD_UNUSED static void jvm_put_trace(jvm_file *f, uint32_t serial, uint32_t threa
 /* The address of the next object, which has this size. */
 HD_UNUSED static uint64_t jvm_place_at(jvm_file *f, uint64_t size) {
     uint64_t id = f->next;
-    f->next += (size + 7) / 8 * 8;
+    f->next += (size + 7) / 8 * 8 + f->gap;
     return id;
 }
 

@@ -41,8 +41,10 @@ HD_UNUSED static bool hprof_statics(hprof *h, uint32_t class_index, hprof_batch 
         name = hprof_id(h, p), type = p[h->id_size];
         if (!hprof_value_at(h, type, &p, left)) return false;
         c = &h->classes[class_index];
-        c->static_bytes[0] += type == HPROF_OBJECT ? 4 : hprof_width(h, type);
-        c->static_bytes[1] += type == HPROF_OBJECT ? 8 : hprof_width(h, type);
+        if (*hprof_string(h, name).data != '<') { /* HotSpot keeps <resolved_references> elsewhere */
+            c->static_bytes[0] += type == HPROF_OBJECT ? 4 : hprof_width(h, type);
+            c->static_bytes[1] += type == HPROF_OBJECT ? 8 : hprof_width(h, type);
+        }
         if (type != HPROF_OBJECT || !hprof_id(h, p)) continue;
         if (!hprof_refer(h, b, hprof_id(h, p), 0, HPROF_STRONG)) return false;
         if (!hprof_field_name(h, name, hprof_string(h, c->name), &number)) return false;

@@ -146,7 +146,7 @@ HD_UNUSED static void hprof_place(hprof_shape *s, uint32_t size) {
 HD_UNUSED static const char *hprof_hidden(hd_str name) {
     static const char *const hidden[][2] = {
         { "java/lang/Class", "JJIILLL" }, { "java/lang/ClassLoader", "J" }, { "java/lang/Module", "J" },
-        { "java/lang/invoke/MemberName", "J" }, { "java/lang/invoke/ResolvedMethodName", "J" },
+        { "java/lang/invoke/MemberName", "J" }, { "java/lang/invoke/ResolvedMethodName", "JL" },
         { "java/lang/invoke/MethodHandleNatives$CallSiteContext", "JJ" }, { "java/lang/StackFrameInfo", "S" } };
     if (name.len < 14 || memcmp(name.data, "java/lang/", 10)) return "";
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
@@ -235,11 +235,42 @@ HD_UNUSED static void hprof_find_layout(hprof *h, hprof_shape *shape) {
     }
 }
 
+/* Whether objects are next to each other. They are not if the dump omits dead objects without moving the others: ZGC. */
+HD_UNUSED static bool hprof_is_dense(const hprof *h) {
+    size_t equal = 0;
+    for (size_t i = 0; i < h->gap_count; i++)
+        equal += hprof_array_size(h, &h->layout, h->gap[i].type, h->gap[i].length) == h->gap[i].gap;
+    return equal >= h->gap_count - h->gap_count / 100;
+}
+
+/* Whether the JVM pads instances of this class or of a super class (@Contended). */
+HD_UNUSED static bool hprof_is_padded(const hprof *h, const hprof_class *c) {
+    static const char *const padded[] = {
+        "java/lang/Thread", "java/util/concurrent/ForkJoinPool", "java/util/concurrent/ForkJoinPool$WorkQueue",
+        "java/util/concurrent/Exchanger$Node", "java/util/concurrent/ConcurrentHashMap$CounterCell",
+        "java/util/concurrent/atomic/Striped64$Cell", "java/util/concurrent/SubmissionPublisher$BufferedSubscription" };
+    for (uint32_t n = 0; n < HPROF_DEPTH; n++, c = &h->classes[c->over]) {
+        for (size_t i = 0; i < sizeof padded / sizeof *padded; i++)
+            if (hprof_is(h, c->name, padded[i])) return true;
+        if (c->over == HPROF_NONE) break;
+    }
+    return false;
+}
+
+/* The size of a class's instances. The distance is used if it is too small for the layout, or shows padding. */
+HD_UNUSED static uint32_t hprof_instance_size(const hprof *h, const hprof_class *c, uint32_t end, bool dense) {
+    uint32_t size = hprof_round(end, 8);
+    bool larger = c->gap >= size && c->gap - size < HPROF_PADDING && (dense || !size || hprof_is_padded(h, c));
+    if (c->gap && (c->gap < size || larger)) size = c->gap;
+    return size ? size : hprof_round(h->layout.header, 8);
+}
+
 /* A class object has the static fields of its class behind its own. */
-HD_UNUSED static uint64_t hprof_class_object_size(hprof *h, uint32_t of, uint32_t plain) {
+HD_UNUSED static uint64_t hprof_class_object_size(const hprof *h, uint32_t of, uint32_t plain, bool dense) {
     const hprof_class *c = &h->classes[of];
     uint64_t size = hprof_round(plain + c->static_bytes[h->layout.reference == 8], 8);
-    return c->object_gap && c->object_gap < size + HPROF_PADDING ? c->object_gap : size;
+    if (!c->object_gap || c->object_gap >= size + HPROF_PADDING) return size;
+    return dense || c->object_gap < size ? c->object_gap : size;
 }
 
 /* Gives each object its size. */
@@ -247,25 +278,25 @@ HD_UNUSED static bool hprof_sizes(hprof *h) {
     hprof_shape *shape = NULL;
     size_t room = 0;
     uint32_t plain;
+    bool dense;
     if (!room_grow(&h->lines, &shape, 0, h->class_count + 1, &room, sizeof *shape)) return hprof_fail(h);
     if (!hprof_gaps(h)) {
         room_free(&h->lines, shape, room, sizeof *shape);
         return false;
     }
     hprof_find_layout(h, shape);
+    dense = hprof_is_dense(h);
     plain = h->layout.header;
     hprof_class_sizes(h, &h->layout, shape);
     for (size_t i = 0; i < h->class_count; i++) {
         hprof_class *c = &h->classes[i];
-        c->size = hprof_round(shape[i].end, 8);
+        c->size = hprof_instance_size(h, c, shape[i].end, dense);
         if (shape[i].end && hprof_is(h, c->name, "java/lang/Class")) plain = shape[i].end;
-        if (c->gap && (c->gap < c->size || c->gap - c->size < HPROF_PADDING)) c->size = c->gap;
-        if (!c->size) c->size = hprof_round(h->layout.header, 8);
     }
     room_free(&h->lines, shape, room, sizeof *shape);
     for (uint32_t i = 0; i < h->sized_count && !h->status; i++) {
         hprof_sized s = h->sized[i];
-        uint64_t size = s.of == HPROF_CLASS ? hprof_class_object_size(h, s.length, plain)
+        uint64_t size = s.of == HPROF_CLASS ? hprof_class_object_size(h, s.length, plain, dense)
                         : s.of < HPROF_CLASS ? h->classes[s.of].size
                                              : hprof_array_size(h, &h->layout, s.of - HPROF_ARRAY, s.length);
         h->status = hd_graph_add_size(h->graph, i, size, h->lines.err);
