@@ -235,7 +235,7 @@ HD_UNUSED static void hprof_find_layout(hprof *h, hprof_shape *shape) {
     }
 }
 
-/* Whether objects are next to each other. They are not if the dump omits dead objects without moving the others: ZGC. */
+/* Whether objects are next to each other. Dumps of ZGC omit dead objects, so there are gaps between the others. */
 HD_UNUSED static bool hprof_is_dense(const hprof *h) {
     size_t equal = 0;
     for (size_t i = 0; i < h->gap_count; i++)
@@ -248,7 +248,8 @@ HD_UNUSED static bool hprof_is_padded(const hprof *h, const hprof_class *c) {
     static const char *const padded[] = {
         "java/lang/Thread", "java/util/concurrent/ForkJoinPool", "java/util/concurrent/ForkJoinPool$WorkQueue",
         "java/util/concurrent/Exchanger$Node", "java/util/concurrent/ConcurrentHashMap$CounterCell",
-        "java/util/concurrent/atomic/Striped64$Cell", "java/util/concurrent/SubmissionPublisher$BufferedSubscription" };
+        "java/util/concurrent/atomic/Striped64$Cell",
+        "java/util/concurrent/SubmissionPublisher$BufferedSubscription" };
     for (uint32_t n = 0; n < HPROF_DEPTH; n++, c = &h->classes[c->over]) {
         for (size_t i = 0; i < sizeof padded / sizeof *padded; i++)
             if (hprof_is(h, c->name, padded[i])) return true;

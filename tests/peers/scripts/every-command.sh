@@ -31,6 +31,7 @@ heap-text heaps - $data/heap-tcmalloc.txt
 heaptrack heaps - $data/small.heaptrack
 dhat heaps - $data/dhat-heap.json
 dhat heaps - $data/dhat-ad-hoc.json
+hprof objects 3758096528 $data/shop.hprof
 netcf objects 7cb42 small.log
 dart objects 1 $data/small.dartheap
 heapsnapshot objects 1 $data/node-small.heapsnapshot
