@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Heap dumps of Java programs that wait, under each collector and layout of objects. Objects and bytes of each class
 # equal the JVM's own class histogram. At most 0.1 % of the bytes may differ, and the script prints each such class.
+# FULL=1: also a web server, the compiler, and many threads.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -70,5 +71,13 @@ if run java -XX:+UseG1GC -Xmx64m -cp . Shop; then
   stop
   python3 "$root/tests/peers/lib/hprof.py" "$tool" shared.hprof shared.txt > differences || true
   check "G1 with class data sharing: classes that differ" java.lang.Class "$(sed -n 's/^  \([^:]*\): .*/\1/p' differences | paste -sd,)"
+fi
+
+if [ "${FULL-}" = 1 ]; then
+  javac -d . "$root"/tests/peers/programs/{Server,Compiler}.java
+  program "a web server" java -XX:+UseParallelGC -Xmx64m -cp . Server
+  program "the compiler" java -XX:+UseSerialGC -Xmx128m -cp . Compiler "$root"/tests/peers/programs/{Shop,Server}.java
+  program "the compiler under ZGC" java -XX:+UseZGC -Xmx256m -cp . Compiler "$root/tests/peers/programs/Shop.java"
+  program "400 threads" java -XX:+UseParallelGC -Xmx128m -Xss256k -cp . Shop 400
 fi
 exit $failed
