@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Heap dumps of Java programs that wait, under each collector and layout of objects. Objects and bytes of each class
 # equal the JVM's own class histogram. At most 0.1 % of the bytes may differ, and the script prints each such class.
-# FULL=1: also a web server, the compiler, and many threads.
+# FULL=1: also a web server, the compiler, and many threads. Instances, roots, shallow and retained sizes equal those of
+# VisualVM's library (VISUALVM: its folder).
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -79,5 +80,20 @@ if [ "${FULL-}" = 1 ]; then
   program "the compiler" java -XX:+UseSerialGC -Xmx128m -cp . Compiler "$root"/tests/peers/programs/{Shop,Server}.java
   program "the compiler under ZGC" java -XX:+UseZGC -Xmx256m -cp . Compiler "$root/tests/peers/programs/Shop.java"
   program "400 threads" java -XX:+UseParallelGC -Xmx128m -Xss256k -cp . Shop 400
+  jars=$(find "${VISUALVM:-/usr/share/visualvm}" -name 'org-graalvm-visualvm-lib-jfluid-heap.jar' -o \
+    -name 'org-graalvm-visualvm-lib-common.jar' 2> /dev/null | paste -sd:)
+  if [ -z "$jars" ]; then
+    echo "SKIP: VisualVM's library (Debian's visualvm) is not installed"
+  else
+    javac -nowarn -cp "$jars" -d . "$root/tests/peers/programs/Visualvm.java" 2> javac.err
+    java -cp "$jars:." Visualvm app.hprof 'Shop$' > visualvm.txt
+    if python3 "$root/tests/peers/lib/hprof_visualvm.py" "$tool" app.hprof visualvm.txt > differences; then
+      pass "VisualVM: $(tail -1 differences)"
+    else
+      fail "VisualVM: $(cat differences)"
+    fi
+    check "VisualVM: roots" "$(sed -n 's/^roots\t//p' visualvm.txt)" \
+      "$("$tool" info app.hprof | sed -n 's/^ *\([0-9]*\) roots,.*/\1/p')"
+  fi
 fi
 exit $failed
