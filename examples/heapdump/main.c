@@ -331,7 +331,8 @@ static const command rows[] = {
       .usage = "[--to FORMAT] [OPTIONS] FILE",
       .help =
       "Writes another format. The format is taken from --to, else from the name after -o, as in merge. chrome: a "
-      "trace with cumulative sizes, for the trace viewer. heaps_v2: a trace with self sizes. folded: a line per call stack, "
+      "trace with cumulative sizes, for the trace viewer. heaps_v2: a trace with self sizes. folded: a line per call "
+      "stack, "
       "for flame graph tools. pprof: one dump of a process, for go tool pprof and others. rows: a table for SQL "
       "engines. netcf, dart and heapsnapshot: snapshots of objects; other formats get the tree of dominators of a "
       "snapshot.\n"

@@ -57,7 +57,7 @@ bool format_is_read(const char *name) {
     return format && format->read;
 }
 
-/* The library leaves formats without a title out of its error for an unknown input. Lists of formats name them too. */
+/* The library leaves formats without a title out of its error for an unknown input. Lists of formats have them. */
 const char *format_title(const hd_format *format) {
     if (format->title) return format->title;
     if (format == &hd_format_memprof_index) return "an indexed memprof profile";

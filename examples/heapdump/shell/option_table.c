@@ -53,7 +53,8 @@ const option_row option_rows[] = {
       "list entries with at least this share of their parent" },
     { "", "top", "K", take_count, AT(cut.cutoff.top),
       "list the K largest children of each entry\n"
-      "An entry has up to K callees and K types. A deep tree stays large: --output-bytes and --min-share make smaller "
+      "An entry has up to K callees and K types. A deep tree stays large: --output-bytes and --min-share make "
+      "smaller "
       "files." },
     { "top", "top", "K", take_count, AT(cut.cutoff.top), "number of names [20; on a terminal, as fits]" },
     { "classes", "top", "K", take_count, AT(cut.cutoff.top), "number of classes [all; on a terminal, as fits]" },
