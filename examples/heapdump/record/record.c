@@ -54,7 +54,7 @@ static bool take_at(recording *r, const char *at) {
 }
 
 static int check_at(recording *r) {
-    char *list = needed(strdup(r->a->record.at ? r->a->record.at : "peak,exit")), *next = list;
+    char *list = needed(strdup(*r->a->record.at ? r->a->record.at : "peak,exit")), *next = list;
     int status = DONE;
     for (const char *at; !status && (at = strsep(&next, ","));)
         if (!take_at(r, at))
@@ -436,7 +436,7 @@ int run_record(const arguments *a) {
     if (a->record.blocks && a->record.sample_bytes)
         return usage("--blocks does not go with --sample, which misses blocks");
     if (a->record.format && axes) return usage("MemProf formats take neither --ages nor --threads");
-    if (a->record.format && a->record.at) return usage("MemProf formats cover the whole run: they take no --at");
+    if (a->record.format && *a->record.at) return usage("MemProf formats cover the whole run: they take no --at");
     r.a = a;
     r.out = a->out, r.cut = a->cut;
     status = check_at(&r);

@@ -267,17 +267,17 @@ const option_row option_rows[] = {
       "This is clang's -mllvm -memprof-min-ave-lifetime-access-density-hot-threshold." },
 
     /* Recording. */
-    { "", "at", "exit", take_text, AT(record.at),
+    { "", "at", "exit", take_times, AT(record.at),
       "live, total, temporary heaps at exit [peak,exit]\n"
-      "An exit is any end of a process, also a crash. Your list replaces the default." },
-    { "", "at", "peak", take_text, AT(record.at),
+      "An exit is any end of a process, also a crash. Your list replaces the default. Several --at add up." },
+    { "", "at", "peak", take_times, AT(record.at),
       "the peak heap\n"
       "It is exact with one thread, and within 64 KiB per thread otherwise." },
-    { "", "at", "every=SECONDS", take_text, AT(record.at),
+    { "", "at", "every=SECONDS", take_times, AT(record.at),
       "the live heap, repeatedly: shows growth\n"
       "Each dump takes 12 KiB per process, unless a cut-off option is given. When these dumps take 32 MiB, every "
       "2nd of the older ones is dropped, as often as needed." },
-    { "", "at", "signal[=NAME]", take_text, AT(record.at),
+    { "", "at", "signal[=NAME]", take_times, AT(record.at),
       "the live heap when heapdump gets this signal [USR2]\n"
       "NAME is USR1, USR2, INT, TERM or HUP." },
     { "", "children", "WHICH", take_children, AT(record.children),

@@ -15,6 +15,13 @@ bool take_text(const option_row *o, arguments *a, const char *text) {
     return true;
 }
 
+/* Times given by several options add up to one list. */
+bool take_times(const option_row *o, arguments *a, const char *text) {
+    char *list = place(o, a);
+    size_t n = strlen(list), most = sizeof a->record.at;
+    return *text && snprintf(list + n, most - n, "%s%s", n ? "," : "", text) < (int)(most - n);
+}
+
 /* Counters come from one file, so --base is given once. */
 bool take_base(const option_row *o, arguments *a, const char *text) {
     return !a->memprof.base && take_text(o, a, text);

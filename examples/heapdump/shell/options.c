@@ -87,6 +87,7 @@ static int unknown_option(const command *c, const char *text) {
 /* An option got another value than it takes. */
 static int wrong_value(const option_row *o, const char *text) {
     static const struct { option_take *take; const char *values; } known[] = {
+        { take_times, "expected times such as peak,exit, at most 255 characters" },
         { take_base, "counters of one file" },
         { take_bytes, "expected a number of bytes, such as 64k, 10M or 1G" },
         { take_some_bytes, "expected 1 byte or more, such as 64k, 10M or 1G" },

@@ -145,7 +145,7 @@ typedef struct profile_options {
 
 /* Options of record and pages. */
 typedef struct record_options {
-    const char *at;              /* list of times for dumps */
+    char at[256];                /* list of times for dumps; empty: the default */
     pattern children;            /* children to record; NULL: all */
     bool no_children, same_user;
     bool ages, threads;          /* additional axes */

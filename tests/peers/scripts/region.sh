@@ -36,6 +36,7 @@ check "--at peak: only the peak" "joins peak 7000 2" "$(status "$tool" record --
 check "... --at exit: the heaps of the end" "joins live 5000 1, joins temporary 2000 1, joins total 7000 2" "$(status "$tool" record --at exit -o end.json -- "$joins" +5000 +2000 - > /dev/null; heaps end.json)"
 check "... --at every: only the time line" live "$(status "$tool" record --at every=0.4 -o line.json -- "$joins" +5000 +2000 - sleep=0.6 > /dev/null; "$tool" info --json line.json | jq -r '[.files[0].heaps[].kind] | unique | join(" ")')"
 check "... --at with moments that never come: a message, and no file" "0 1 no" "$(status "$tool" record --at every=900 -o none.json -- "$joins" +5000) $(said 'no file is written') $([ -e none.json ] && echo yes || echo no)"
+check "several --at add up" "$want" "$(status "$tool" record --at exit --at peak -o both.json -- "$joins" +5000 +2000 - > /dev/null; heaps both.json)"
 check "--at with an unknown word: refused" "2 1" "$(status "$tool" record --at peak,never -o no.json -- "$joins") $(said "not 'never'")"
 
 # Dumps continue while a program sleeps. Three seconds have six half seconds: at least three dumps, however slow the
