@@ -179,6 +179,15 @@ static void put_lines_wrapped(FILE *out, const arguments *a, char *text) {
         put_wrapped(out, one, a->cut.all ? 0 : s.columns);
 }
 
+static void put_proposal(FILE *out, const arguments *a, proposal *p) {
+    screen s = screen_of(a);
+    if (p->name && p->kind)
+        put_next(out, &s, a, p->purpose, p->command, "--kind", p->kind, p->option, p->name, p->file, NULL);
+    else if (p->name)
+        put_next(out, &s, a, p->purpose, p->command, p->option, p->name, p->file, NULL);
+    free(p->name);
+}
+
 void suspects_defaults(arguments *a) { a->heaps.live_kind = true, a->heaps.last_dump = a->view.frames_hidden; }
 
 int run_suspects(const arguments *a) {
@@ -207,12 +216,16 @@ int run_suspects(const arguments *a) {
         char *text;
         size_t size;
         FILE *to = r.text;
+        proposal next = { .name = NULL };
         int bad;
         r.text = needed(open_memstream(&text, &size));
-        bad = graphs ? suspects_of_graphs(a, dumps, read, &r) : suspects_of_heaps(a, c, chose, &r);
+        bad = graphs ? suspects_of_graphs(a, dumps, read, &r, &next)
+                     : suspects_of_heaps(a, c, chose, &r, &next);
         closed_text(r.text, &text);
         r.text = to;
         put_lines_wrapped(to, a, text);
+        if (!a->view.json) put_proposal(to, a, &next);
+        else free(next.name);
         free(text);
         status = answer_close(&r, DONE) || bad ? BAD_INPUT : DONE;
     }

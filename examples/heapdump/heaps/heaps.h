@@ -5,6 +5,7 @@
 #include "../screen/screen.h"
 #include "../symbols/symbols.h"
 #include "../formats/formats.h"
+#include "suspects.h"
 
 /* The chosen heaps of one file. */
 typedef struct chosen {
@@ -127,7 +128,7 @@ int info_heaps_json(hd_json *j, const char *file, const hd_dump *dump, const arg
 int info_facts_text(FILE *out, const char *file, const hd_dump *dump);
 
 /* suspects.c */
-int suspects_of_heaps(const arguments *a, const chosen *c, int count, answer *r);
+int suspects_of_heaps(const arguments *a, const chosen *c, int count, answer *r, proposal *next);
 
 /* The commands of this floor. */
 void check_defaults(arguments *a);
@@ -135,12 +136,11 @@ int run_check(const arguments *a);
 int run_rows(const arguments *a);
 int run_hidden(const arguments *a); /* --frames hidden */
 void top_defaults(arguments *a);
+/* A regular expression that matches the beginning of a function's name. To be freed. */
+char *function_pattern(hd_str name);
 int run_top(const arguments *a);
 void tree_defaults(arguments *a);
 int run_tree(const arguments *a);
 int run_validate(const arguments *a);
-
-/* The rest of the face. */
-#include "suspects.h"
 
 #endif

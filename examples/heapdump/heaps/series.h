@@ -90,5 +90,7 @@ uint32_t callers_of(const suspect *p, hd_str *names, double *share);
 void put_freed(FILE *out, const arguments *a, double left, bool peak);
 void series_text(FILE *out, const arguments *a, const suspects *found);
 void series_json(hd_json *j, const suspects *found);
+/* Proposes the call stacks of the first suspect in the program's own code. */
+void series_propose(const arguments *a, const suspects *found, proposal *next);
 
 #endif

@@ -204,7 +204,7 @@ int name_columns(const arguments *a) {
 
 uint32_t suspects_that_fit(const arguments *a, uint32_t lines_each, uint32_t most) {
     screen s = screen_of(a);
-    uint32_t fit = s.terminal && s.rows > 10 ? ((uint32_t)s.rows - 4) / lines_each : most;
+    uint32_t fit = s.terminal && s.rows > 10 ? ((uint32_t)s.rows - 5) / lines_each : most;
     return fit < 2 ? 2 : fit < most ? fit : most;
 }
 
@@ -243,7 +243,7 @@ static void put_more_heaps(FILE *out, const arguments *a, size_t count, double b
 }
 
 /* The series that grew most, on one screen. */
-static void answer_series(const arguments *a, const all_series *all, answer *r) {
+static void answer_series(const arguments *a, const all_series *all, answer *r, proposal *next) {
     size_t hidden = 0, left = a->cut.cutoff.top;
     double bytes = 0, grown = 0;
     bool grow = false;
@@ -254,7 +254,7 @@ static void answer_series(const arguments *a, const all_series *all, answer *r) 
         if (!i || left) suspects_of(s, &found), suspects_show(a, &found, left);
         if (!i || found.shown) {
             if (a->view.json) series_json(&r->json, &found);
-            else series_text(r->text, a, &found);
+            else series_text(r->text, a, &found), series_propose(a, &found, next);
         } else {
             hidden++;
             bytes += s->total[s->counted - 1].bytes;
@@ -316,7 +316,7 @@ static chosen *peaks_of(const arguments *a, const chosen *c, int count) {
     return any ? peaks : NULL;
 }
 
-int suspects_of_heaps(const arguments *a, const chosen *c, int count, answer *r) {
+int suspects_of_heaps(const arguments *a, const chosen *c, int count, answer *r, proposal *next) {
     all_series all = { NULL, 0 };
     chosen *peaks = NULL;
     bool nothing = false;
@@ -334,7 +334,7 @@ int suspects_of_heaps(const arguments *a, const chosen *c, int count, answer *r)
     }
     if (!status && !nothing) {
         qsort(all.list, all.count, sizeof *all.list, by_growth);
-        answer_series(a, &all, r);
+        answer_series(a, &all, r, next);
     }
     series_all_free(&all);
     peaks_free(peaks, count);

@@ -11,6 +11,13 @@ enum { MOST_SUSPECTS = 10, NAME_COLUMNS = 96 };
 int name_columns(const arguments *a);
 uint32_t suspects_that_fit(const arguments *a, uint32_t lines_each, uint32_t most);
 
+/* The command that is proposed next, about the first suspect. name: to be freed; NULL: no command. */
+typedef struct proposal {
+    const char *command, *option, *purpose, *file;
+    const char *kind;            /* of heaps; NULL: live, or the kind that --kind asks for */
+    char *name;                  /* the value of the option */
+} proposal;
+
 /* The values of one figure over the dumps, judged as a leak. */
 typedef struct trend {
     double growth;               /* from the first dump to the last */

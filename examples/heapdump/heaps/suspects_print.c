@@ -263,6 +263,16 @@ void series_text(FILE *out, const arguments *a, const suspects *found) {
     put_rest(out, a, found, &r);
 }
 
+void series_propose(const arguments *a, const suspects *found, proposal *next) {
+    const hd_heap *heap = found->s->heaps[0];
+    uint32_t i = 0;
+    while (i < found->shown && found->list[i].helper) i++;
+    if (i == found->shown || next->name) return;
+    *next = (proposal){ .command = "tree", .option = "--keep", .purpose = "its call stacks", .file = found->s->file };
+    next->name = function_pattern(function_of(site_text(found->s, found->list[i].site)));
+    if (!a->heaps.kind && heap->kind != HD_HEAP_LIVE) next->kind = hd_heap_kind_name(heap->kind);
+}
+
 /* JSON. ---------------------------------------------------------------------------------------- */
 
 /* A figure in each dump. */

@@ -2,8 +2,7 @@
 
 #include "show.h"
 
-/* A regular expression that a function's name begins with. To be freed. */
-static char *pattern_of(hd_str name) {
+char *function_pattern(hd_str name) {
     char *short_one = short_name(name, 30), *made = needed(malloc(2 * strlen(short_one) + 2)), *to = made;
     const char *from = short_one + strspn(short_one, "\xe2\x80\xa6"); /* where the beginning was cut off */
     if (from == short_one) *to++ = '^';
@@ -87,7 +86,7 @@ static void put_top_row(top_list *t, const hd_top_row *row, hd_str shown) {
     }
     t->more |= row->more > 0;
     display(t->out, "\n");
-    if (!t->first) t->first = pattern_of(hd_frame_parse(row->name).function);
+    if (!t->first) t->first = function_pattern(hd_frame_parse(row->name).function);
     free(name);
 }
 

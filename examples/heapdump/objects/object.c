@@ -206,6 +206,7 @@ static void put_object(FILE *out, const arguments *a, const objects *o, const su
 }
 
 static int object_as_text(const arguments *a, const objects *o, FILE *out) {
+    screen at = screen_of(a);
     uint32_t most = shown_of(a, NEIGHBOURS), i;
     referrer r = { 0, 0, 0 };
     subject s;
@@ -230,6 +231,7 @@ static int object_as_text(const arguments *a, const objects *o, FILE *out) {
         for (i = 0; i < s.dominated_count && i < most; i++)
             put_neighbour(out, a, o, s.dominated[i], 0, HD_NONE);
         put_more(out, s.dominated_count, i);
+        put_next(out, &at, a, "why it is alive", "path", "--id", a->objects.id, o->file, NULL);
     }
     subject_free(&s);
     return DONE;

@@ -31,7 +31,7 @@ int write_objects(const arguments *a, const hd_dump *dump, const hd_format *form
 int convert_objects(const arguments *a, const hd_format *format);
 
 /* suspects.c */
-int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r);
+int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r, proposal *next);
 
 /* The commands of this floor. */
 int run_classes(const arguments *a);

@@ -411,7 +411,23 @@ static void answer_json(const matched *m, const pile *piles, uint32_t n, const c
     hd_json_end(j);
 }
 
-int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r) {
+/* Proposes the path to the first object, or else to the objects of the first class. */
+static void propose(const shot *last, const pile *piles, uint32_t n, const class_suspect *classes,
+                    uint32_t class_count, proposal *next) {
+    char id[24];
+    hd_str c;
+    if (!n && !class_count) return;
+    *next = (proposal){ .command = "path", .file = last->o.file };
+    if (n) {
+        id_text(&last->o, piles[0].object, id);
+        next->option = "--id", next->purpose = "why it is alive", next->name = needed(strdup(id));
+    } else {
+        c = hd_graph_class(last->o.graph, classes[0].class_index).name;
+        next->option = "--class", next->purpose = "why they are alive", next->name = needed(strndup(c.data, c.len));
+    }
+}
+
+int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r, proposal *next) {
     shot *shots = needed(calloc((size_t)count, sizeof *shots));
     matched m = { .shots = shots, .count = (uint32_t)count };
     pile piles[MOST_PILES];
@@ -435,6 +451,7 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
         else if (m.ids) n = find_growing(&m, piles);
         if (a->view.json) answer_json(&m, piles, n, classes, class_count, grown, &lost, &r->json);
         else answer_text(a, &m, piles, n, classes, class_count, grown, r->text), put_detached(r->text, a, &m, &lost);
+        propose(&shots[count - 1], piles, n, classes, class_count, next);
     }
     for (int i = 0; i < count; i++) shot_free(&shots[i]);
     origins_close(&from);

@@ -406,8 +406,17 @@ static void put_paged(FILE *out, const arguments *a, const screen *s, const page
 
 static size_t sites_shown(const arguments *a, const screen *s, const paged *p, size_t processes) {
     uint32_t rows = rows_for(a, s, processes), most = a->cut.cutoff.top;
-    if (!most && !a->cut.all && !a->view.json) most = rows > 5 ? rows - 5 : 20;
+    if (!most && !a->cut.all && !a->view.json) most = rows > 6 ? rows - 6 : 20;
     return most && most < p->count ? most : p->count;
+}
+
+/* Proposes the call stacks of the sites. */
+static void put_what_next(FILE *out, const arguments *a, const screen *s) {
+    char size[24];
+    snprintf(size, sizeof size, "%llu", (unsigned long long)a->record.page_size);
+    if (a->view.by && !strcmp(a->view.by, "stack")) return;
+    put_next(out, s, a, "their call stacks", "pages", "--by", "stack", a->input.files[0],
+             a->record.page_size ? "--page-size" : NULL, size, NULL);
 }
 
 static int put_processes(const arguments *a, region *r, answer *to) {
@@ -433,6 +442,7 @@ static int put_processes(const arguments *a, region *r, answer *to) {
         put_bytes(to->text, a, rest, 0);
         display(to->text, " together (--all)\n");
     }
+    if (told && !a->view.json) put_what_next(to->text, a, &s);
     return n && told == most ? DONE : BAD_INPUT;
 }
 

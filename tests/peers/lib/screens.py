@@ -29,6 +29,9 @@ COMMANDS += [("objects-sass", ["objects", "--class", "Class", "sass.dartheap"]),
 shutil.copy(os.path.join(golden, "..", "go-heap.folded"), os.path.join(work, "-dashed.folded"))
 with open(os.path.join(work, "it's a.file"), "w") as f:
     f.write("main;load 12x\nmain;load 512\n")
+GROWN = ["v8-ids-1.heapsnapshot", "v8-ids-2.heapsnapshot"]
+for name in [*GROWN, "dhat-heap.json"]:
+    shutil.copy(os.path.join(golden, "..", name), work)
 PAIR = ["templates.json", "templates-later.json"]
 MORE = [(["tree", "--", "-dashed.folded"], "top --self ./-dashed.folded"),
         (["tree", "--format", "folded", "it's a.file"], "top --format folded --self 'it'\\''s a.file'"),
@@ -37,6 +40,11 @@ MORE = [(["tree", "--", "-dashed.folded"], "top --self ./-dashed.folded"),
         (["tree", "--pid", "18464", "--dump", "0x1", "--allocator", "malloc", "--kind", "live", "templates.json"],
          "top --pid 18464 --dump 0x1 --allocator malloc --kind live --self templates.json"),
         (["info", "templates.json"], "suspects templates.json"), (["info", "sass.dartheap"], "suspects sass.dartheap"),
+        (["object", "page.heapsnapshot", "6049"], "path --id 6049 page.heapsnapshot"),
+        (["diff", *GROWN], "suspects " + " ".join(GROWN)),
+        (["suspects", *GROWN], "path --id 7 " + GROWN[1]),
+        (["suspects", "--kind", "peak", "dhat-heap.json"], "tree --kind peak --keep '^grow' dhat-heap.json"),
+        (["suspects", *PAIR], "tree --keep '^main' templates-later.json"),
         (["check", "--max-total", "100", *PAIR], "diff " + " ".join(PAIR)),
         (["diff", "--frames", "all", *PAIR], "diff --frames all --invert " + " ".join(PAIR))]
 

@@ -57,6 +57,12 @@ runs planted --blocks
 pid=$(pgrep -P $recording -x planted)
 check "nine of ten blocks freed, the running process: each site's pages equal the list" "$(counted planted.list 4096)" "$(told --page-size 4096 $pid)"
 check "... from the recording's region file" "$(counted planted.list 4096)" "$(told --page-size 4096 planted.region)"
+next() {                       # the command that a terminal proposes
+  TERM=dumb HEAPDUMP_PAGER=cat PYTHONPATH="$sources/lib" python3 -c 'import sys, on_terminal
+sys.stdout.write(on_terminal.run(sys.argv[1:], 140, 24)[0].decode())' "$tool" pages "$@" | tr -d '\r' | sed -n 's/^next: \(.*\)  # .*/\1/p'
+}
+check "a terminal proposes the call stacks" "heapdump pages --by stack planted.region --page-size 64" "$(next --page-size 64 planted.region)"
+check "... once" "" "$(next --by stack planted.region)"
 for size in 64 65536 2097152; do
   check "... with pages of $size bytes" "$(counted planted.list $size)" "$(told --page-size $size planted.region)"
 done
