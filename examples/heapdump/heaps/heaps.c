@@ -229,6 +229,29 @@ static bool has_live(const heap_options *which, const hd_dump *dump) {
     return false;
 }
 
+/* Reports the options that no heap of the dump fits, and the kinds that exist. */
+static void tell_none(const heap_options *which, const char *file, const hd_dump *dump) {
+    size_t all = hd_dump_heap_count(dump);
+    const char *between = "";
+    display(stderr, "heapdump: %s (%s): no heap dump", file, hd_dump_format(dump)->name);
+    if (!all) display(stderr, " in it");
+    if (which->kind) display(stderr, " of kind %s", which->kind);
+    if (which->dump) display(stderr, " with --dump %s", which->dump);
+    if (which->allocator) display(stderr, " with --allocator %s", which->allocator);
+    if (which->has_pid) display(stderr, " with --pid %llu", (unsigned long long)which->pid);
+    if (all) display(stderr, "; the file has kinds: ");
+    for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++)
+        for (size_t i = 0; i < all; i++) {
+            if (hd_dump_heap(dump, i)->kind != (hd_heap_kind)kind) continue;
+            display(stderr, "%s%s", between, hd_heap_kind_name((hd_heap_kind)kind));
+            between = ", ";
+            break;
+        }
+    if (all && which->kind && !strcmp(which->kind, hd_heap_kind_name(HD_HEAP_PEAK)))
+        display(stderr, " (heapdump record --at peak,exit, the default, keeps the peak)");
+    display(stderr, "\n");
+}
+
 /* Chooses heaps of a dump; a graph gives one heap, its dominator tree. Reports an error if no heap is chosen. */
 static int choose_heaps(const arguments *a, const heap_options *which, bool quiet, const char *file, hd_dump *dump,
                         chosen *c) {
@@ -273,8 +296,7 @@ static int choose_heaps(const arguments *a, const heap_options *which, bool quie
     if (!status && !quiet && hd_dump_format(dump)->is & FORMAT_ADDRESSES)
         warn_newer(file, a->naming.opened ? a->naming.opened : &c->names);
     if (!status && !c->count) {
-        display(stderr, "heapdump: %s (%s): no heap dump%s\n", file, hd_dump_format(dump)->name,
-                all ? " matches (heapdump info lists the heaps)" : " in it");
+        tell_none(which, file, dump);
         status = BAD_INPUT;
     }
     if (status) chosen_free(c);

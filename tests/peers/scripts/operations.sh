@@ -46,6 +46,8 @@ check "tree --drop" " 150,main 150,load 100,Node 100,save 50,Buffer 50" "$("$too
 check "tree --root" " 300,load 300,parse 200,Node 200,<self> 100,Node 100" "$("$tool" tree --root load --json a.json | rows)"
 check "tree --invert" " 350,parse 200,load 200,main 200,Node 200,load 100,main 100,Node 100,save 50,main 50,Buffer 50" \
   "$("$tool" tree --invert --json a.json | rows)"
+check "no heap of the kind: the message has the kinds of the file" "1 heapdump: a.json (chrome): no heap dump of kind peak; the file has kinds: live (heapdump record --at peak,exit, the default, keeps the peak)" "$(status "$tool" tree --kind peak a.json) $(cat err)"
+check "... and the other options" "1 heapdump: a.json (chrome): no heap dump with --dump 0x7 with --pid 9; the file has kinds: live" "$(status "$tool" tree --dump 0x7 --pid 9 a.json) $(cat err)"
 check "an invalid pattern: usage error" 2 "$(status "$tool" tree --keep '(' a.json)"
 check "--entries limits the rows" 3 "$("$tool" tree --entries 3 --json a.json | jq '[.heaps[0].rows[] | select(.name != "<other>")] | length')"
 check "diff takes the same options as tree" 0 "$(status "$tool" diff --keep load --entries 5 a.json b.json)"
