@@ -212,14 +212,15 @@ static hd_status paged_count(paged *p, const arguments *a, region *r, hd_error *
 
 bool pages_open(const arguments *a, const char *what, region *r) {
     static const char wanted[] = "expected a running recording, or a file of record --keep: other formats do not "
-                                 "contain the addresses of blocks";
+                                 "contain the addresses of blocks; record again with --blocks --keep FILE";
     int fd = recording_region(a, what);
     if (fd == -1) fd = open(what, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd == -2) return false;
     if (fd < 0) {
         char *end;
         bool is_number = *what && (strtoull(what, &end, 10), !*end);
-        if (is_number) display(stderr, "heapdump: %s: no recording of this user has this process\n", what);
+        if (is_number)
+            display(stderr, "heapdump: %s: no recording of this user has this process%s\n", what, recorded_by);
         else display(stderr, "heapdump: cannot open %s: %s\n", what, strerror(errno));
         return false;
     }

@@ -242,6 +242,8 @@ void control_close(recording *r, int status);
 /* The region of the recording that writes a file or has a process, to be read and closed. -1: no recording found; -2:
    it does not answer, as a message said. */
 int recording_region(const arguments *a, const char *what);
+/* The end of messages about a process that is not recorded. */
+extern const char recorded_by[];
 
 /* Writes MemProf profiles of the region. main sets it, since a higher floor does the work. */
 extern int (*record_as_memprof)(recording *r);

@@ -61,8 +61,8 @@ bool region_make(region *r, const char *keep) {
     r->fd = keep ? open(keep, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
                  : memfd_create("heapdump", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (r->fd < 0) {
-        display(stderr, "heapdump: cannot create %s: %s\n", keep ? keep : "the region of the recording",
-                strerror(errno));
+        display(stderr, "heapdump: cannot create %s: %s%s\n", keep ? keep : "a region", strerror(errno),
+                errno == EEXIST ? ": remove it, or choose another name" : "");
         return false;
     }
     file_limit_fails(&before);

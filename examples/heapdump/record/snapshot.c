@@ -176,13 +176,15 @@ static recording_found find_recording(const arguments *a, const char *what) {
     return f;
 }
 
+const char recorded_by[] = "; start the program with: heapdump record -- COMMAND";
+
 static void tell_none(const char *what, const recording_found *f) {
     if (f->crowded)
         display(stderr, "heapdump: %s: no recording of this user answers; %u socket%s refused the "
                 "connection (is the recording stopped?)\n", what, f->crowded, plural(f->crowded));
     else
         display(stderr, "heapdump: %s: expected a running recording of this user (a compressed recording is named by "
-                "its PID)\n", what);
+                "its PID)%s\n", what, recorded_by);
 }
 
 /* Receives a reply, and a descriptor if one comes with it. */

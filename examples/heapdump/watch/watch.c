@@ -339,8 +339,8 @@ static bool watch_open(watch *w, const char *what) {
     if (!found)
         display(stderr,
                 "heapdump: %s: expected a running recording of this user, or a file of record --keep (a compressed "
-                "recording is named by its PID)\n",
-                what);
+                "recording is named by its PID)%s\n",
+                what, recorded_by);
     signal(SIGBUS, on_cut_off);
     w->pid = access(what, F_OK) ? strtoull(what, NULL, 10) : 0;
     return found;
@@ -368,14 +368,14 @@ int run_watch(const arguments *a) {
                               .file = { .fd = -1 } }, .at = HD_NONE };
     int status;
     if (a->input.file_count != 1) return usage("watch takes the file of a recording, or the PID of a process");
-    if (!a->view.json && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
-        return usage("watch needs a terminal, or --json");
     w.a = w.r.a = a;
     w.r.out = a->out;
     w.r.cut.cutoff.min_share = LEAST_SHARE;
     status = take_options(&w);
     if (status) return status;
-    if (!watch_open(&w, a->input.files[0])) return BAD_INPUT;
+    if (!watch_open(&w, a->input.files[0])) return BAD_INPUT; /* first: it says how to record */
+    if (!a->view.json && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
+        return usage("watch needs a terminal, or --json");
     status = a->view.json ? watch_lines(&w) : watch_screen(&w);
     if (!status && w.at == HD_NONE) {
         display(stderr, "heapdump: %s: no process has recorded into it\n", a->input.files[0]);

@@ -111,7 +111,8 @@ fi
 check "report --pages is refused for objects" "2 1" "$(status "$tool" report --pages planted.region -o no.html "$sources/../data/node-small.heapsnapshot") $(grep -c 'pages is for profiles' err)"
 
 # Inputs without addresses of blocks.
-check "a trace is refused" "1 1" "$(status "$tool" pages planted.json) $(grep -c 'other formats do not contain the addresses of blocks' err)"
+check "a trace is refused: the message says how to record" "1 1" "$(status "$tool" pages planted.json) $(grep -c 'other formats do not contain the addresses of blocks; record again with --blocks --keep FILE' err)"
+check "record --keep does not write over a file" "1 1" "$(status "$tool" record --keep planted.json -- true) $(grep -c 'remove it, or choose another name' err)"
 runs bare
 check "a recording without --blocks: the message names the option" "1 1" "$(status "$tool" pages bare.region) $(grep -c 'record it with --blocks' err)"
 ends
@@ -123,8 +124,8 @@ check "many processes: the largest first, ten of them in the text" "true 10 1" \
   "$("$tool" pages --json many.region | jq '[.processes[].bytes] | length > 10 and . == (sort | reverse)') $(
      "$tool" pages many.region | tee many.txt | grep -c ' live in ') $(grep -c 'more processes with fewer live bytes: .* (--all)' many.txt)"
 check "... no empty first column of figures" 0 "$(grep -c 'full they are:,' many.txt)"
-check "a process that is not recorded: status 1" "1 1" "$(status "$tool" pages 1) $(grep -c 'no recording of this user' err)"
-check "record refuses --blocks with --sample" "2 1" "$(status "$tool" record --blocks --sample 1k -- true) $(grep -c 'sample, which misses blocks' err)"
+check "a process that is not recorded: status 1" "1 1" "$(status "$tool" pages 1) $(grep -c 'no recording of this user.*start the program with: heapdump record -- COMMAND' err)"
+check "record refuses --blocks with --sample" "2 1" "$(status "$tool" record --blocks --sample 1k -- true) $(grep -c 'a sample does not' err)"
 check "an invalid page size: usage error" "2" "$(status "$tool" pages --page-size 5000 planted.region)"
 check "a truncated region: status 1" 1 "$(head -c 100000 planted.region > cut.region; status "$tool" pages cut.region)"
 

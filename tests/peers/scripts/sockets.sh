@@ -48,7 +48,7 @@ as=$owner
 check "snapshot by the file's name" "0 heapdump: app.json has dump 0x1: 1 process, 5000 bytes live" "$(ask snapshot app.json)"
 check "snapshot by the program's pid" "0 heapdump: app.json has dump 0x2: 1 process, 5000 bytes live" "$(ask snapshot $program)"
 check "... and by heapdump's own pid" "0 heapdump: app.json has dump 0x3: 1 process, 5000 bytes live" "$(ask snapshot $recording)"
-check "a process that is not recorded" "1 heapdump: 1: expected a running recording of this user (a compressed recording is named by its PID)" "$(ask snapshot 1)"
+check "a process that is not recorded" "1 heapdump: 1: expected a running recording of this user (a compressed recording is named by its PID); start the program with: heapdump record -- COMMAND" "$(ask snapshot 1)"
 
 # A recording that works longer than the wait for a sign of life.
 mkfifo slow && chmod 666 slow

@@ -178,6 +178,7 @@ check "... from the file of --keep" 3000009 "$("$tool" watch --json --count 1 ke
 head -c 1 < <("$tool" watch --json --every 0.05 app.json) > first; check "the reader closes the pipe" "{" "$(cat first)"
 
 # Usage errors.
+check "a process that is not recorded: how to record it" "1 1" "$(status "$tool" watch $$) $(grep -c 'start the program with: heapdump record -- COMMAND' err)"
 check "without a terminal and --json: refused" "2 1" "$(status "$tool" watch app.json) $(grep -c 'needs a terminal, or --json' err)"
 check "a missing recording: status 1" 1 "$(status "$tool" watch --json no.json)"
 check "an unknown --sort word: refused" "2 1" "$(status "$tool" watch --json --sort size app.json) $(grep -c 'live, blocks' err)"
