@@ -488,6 +488,7 @@ static int tool_main(int argc, char **argv) {
     symbols_limit(a.naming.memory, a.naming.seconds);
     status = memprof_open_binaries(&a);
     if (!status) status = c->run(&a);
+    heaps_tell_unmatched(&a);
     memprof_close_binaries(&a, !status);
     return status;
 }

@@ -119,6 +119,35 @@ static hd_status folded(const arguments *a, chosen *c, hd_heap *heap, bool *made
     return status;
 }
 
+/* Whether a pattern matches a name on its axis of the heap, apart from the root. */
+static bool matches_any(const pattern *p, const hd_heap *heap) {
+    uint32_t count = axis_count(heap);
+    hd_axis axis;
+    if (p->axis >= count) return false;
+    axis = axis_at(heap, p->axis);
+    for (uint32_t i = 1; i < axis.node_count; i++)
+        if (pattern_matches((void *)(uintptr_t)p, axis.node_name[i])) return true;
+    return false;
+}
+
+/* Over all heaps of the command: number of these, and which of --keep, --drop and --root match a name. */
+static struct { size_t heaps; bool matched[3]; } names_seen;
+
+static void note_matches(const heap_options *h, const hd_heap *heap) {
+    const pattern *const given[] = { &h->keep, &h->drop, &h->root };
+    names_seen.heaps++;
+    for (int i = 0; i < 3; i++)
+        if (given[i]->text && !names_seen.matched[i]) names_seen.matched[i] = matches_any(given[i], heap);
+}
+
+void heaps_tell_unmatched(const arguments *a) {
+    const pattern *const given[] = { &a->heaps.keep, &a->heaps.drop, &a->heaps.root };
+    for (int i = 0; i < 3 && names_seen.heaps; i++)
+        if (given[i]->text && !names_seen.matched[i])
+            display(stderr, "heapdump: no %s matches '%s'\n", given[i]->axis == HD_AXIS_TYPE ? "type" : "function",
+                    given[i]->text);
+}
+
 /* Applies --keep, --drop and --root where given. */
 static hd_status picked(const heap_options *h, hd_heap *heap, bool *made, hd_error *err) {
     const pattern *const given[] = { &h->keep, &h->drop, &h->root };
@@ -139,7 +168,9 @@ static hd_status picked(const heap_options *h, hd_heap *heap, bool *made, hd_err
 static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, repeats *again, hd_error *err) {
     hd_heap result;
     bool bounded = has_bounds(heap);
-    hd_status status = picked(&a->heaps, heap, made, err);
+    hd_status status;
+    note_matches(&a->heaps, heap);
+    status = picked(&a->heaps, heap, made, err);
     if (!status && a->view.hide && !hd_dump_graph(c->dump)) {
         bool fewer;
         status = without_labels(a, heap, &result, &fewer, err);

@@ -117,6 +117,9 @@ static uint64_t nanoseconds_so_far(uint64_t pid) {
 }
 
 /* --stats: the cost of recording, of all processes together. */
+/* Digits after the point for milliseconds, so that their ratio fits the printed share. */
+static int digits(uint64_t ns) { return ns < 100000000 ? 3 : 0; }
+
 static void tell_cost(const recording *r) {
     struct stat st;
     uint64_t notes[8] = { 0 }, blocks = 0, live = 0, lost = 0, ignored = 0, contexts = 0, cpu, each, hooks;
@@ -138,10 +141,9 @@ static void tell_cost(const recording *r) {
     display(stderr, "heapdump: cost of the recording:\n");
     if (!notes[JOIN_TIMED]) display(stderr, "  hooks    too few calls to time any\n");
     else
-        display(stderr, "  hooks    %.0f ms of %.0f ms of processor time (%.1f %%): %llu calls of %llu ns, by timing "
-                "one in 64, at random\n",
-                (double)hooks / 1e6, (double)cpu / 1e6, share(hooks, cpu), (unsigned long long)notes[JOIN_CALLS],
-                (unsigned long long)each);
+        display(stderr, "  hooks    %.*f ms of %.*f ms of processor time (%.1f %%): %llu calls of %llu ns, by "
+                "timing one in 64, at random\n", digits(hooks), (double)hooks / 1e6, digits(cpu), (double)cpu / 1e6,
+                share(hooks, cpu), (unsigned long long)notes[JOIN_CALLS], (unsigned long long)each);
     display(stderr, "  %-8s %llu, %llu live, %llu lost (out of memory), %llu calls from inside the recorder\n",
             r->a->record.sample_bytes ? "sampled" : "blocks", (unsigned long long)blocks, (unsigned long long)live,
             (unsigned long long)lost, (unsigned long long)ignored);

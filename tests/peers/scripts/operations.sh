@@ -48,6 +48,11 @@ check "tree --invert" " 350,parse 200,load 200,main 200,Node 200,load 100,main 1
   "$("$tool" tree --invert --json a.json | rows)"
 check "no heap of the kind: the message has the kinds of the file" "1 heapdump: a.json (chrome): no heap dump of kind peak; the file has kinds: live (heapdump record --at peak,exit, the default, keeps the peak)" "$(status "$tool" tree --kind peak a.json) $(cat err)"
 check "... and the other options" "1 heapdump: a.json (chrome): no heap dump with --dump 0x7 with --pid 9; the file has kinds: live" "$(status "$tool" tree --dump 0x7 --pid 9 a.json) $(cat err)"
+for option in keep drop root; do
+  check "--$option that matches nothing: a message" "heapdump: no function matches 'make_itm'" "$("$tool" tree --$option make_itm a.json 2>&1 >/dev/null)"
+done
+check "... of types, and none if it matches" "heapdump: no type matches 'Nod_'" "$("$tool" tree --keep type=Nod_ a.json 2>&1 >/dev/null; "$tool" tree --keep pars --drop type=Buf --root load a.json 2>&1 >/dev/null)"
+check "... nor if one of two files has the name" "" "$(sed 's/save/kept/g' a.json > kept.json; "$tool" diff --keep kept a.json kept.json 2>&1 >/dev/null)"
 check "an invalid pattern: usage error" 2 "$(status "$tool" tree --keep '(' a.json)"
 check "--entries limits the rows" 3 "$("$tool" tree --entries 3 --json a.json | jq '[.heaps[0].rows[] | select(.name != "<other>")] | length')"
 check "diff takes the same options as tree" 0 "$(status "$tool" diff --keep load --entries 5 a.json b.json)"
