@@ -212,6 +212,7 @@ void processes_ended(recording *r) {
         ended_take(r, p);
         for (size_t k = first; k < r->file.count; k++) {
             totals t = totals_of(&r->file.heaps[k].heap);
+            if (r->file.heaps[k].heap.kind == HD_HEAP_TOTAL) p->total_blocks = t.blocks;
             if (r->file.heaps[k].heap.kind != HD_HEAP_TEMPORARY) continue;
             p->temporary_bytes = t.bytes;
             p->temporary_blocks = t.blocks;

@@ -46,7 +46,7 @@ typedef struct process {
     uint64_t ended_us;           /* time at which its end was seen */
     code_file *code;             /* its perf map */
     hd_recorded state;
-    uint64_t peak_bytes, temporary_bytes, temporary_blocks; /* as written to the file */
+    uint64_t peak_bytes, temporary_bytes, temporary_blocks, total_blocks; /* as written to the file */
     resident_reading resident;
     resident_ranges ranges;
 } process;

@@ -76,8 +76,8 @@ static void tell_process(const recording *r, const process *p) {
     put_bytes(stderr, r->a, c->live_bytes, 0);
     display(stderr, " in %llu %s%s", (unsigned long long)c->live_blocks, block, plural(c->live_blocks));
     if (p->temporary_blocks)
-        display(stderr, "; freed at once: %llu of %llu %s%s", (unsigned long long)p->temporary_blocks,
-                (unsigned long long)c->total_blocks, block, plural(c->total_blocks));
+        display(stderr, "; freed at once: %s%llu of %llu block%s", about, (unsigned long long)p->temporary_blocks,
+                (unsigned long long)p->total_blocks, plural(p->total_blocks));
     if (c->inherited_bytes) {
         display(stderr, "; "), put_bytes(stderr, r->a, c->inherited_bytes, 0);
         display(stderr, " inherited from its parent");
@@ -116,10 +116,10 @@ static uint64_t nanoseconds_so_far(uint64_t pid) {
     return (user + system + waited_user + waited_system) * 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
-/* --stats: the cost of recording, of all processes together. */
 /* Digits after the point for milliseconds, so that their ratio fits the printed share. */
 static int digits(uint64_t ns) { return ns < 100000000 ? 3 : 0; }
 
+/* --stats: the cost of recording, of all processes together. */
 static void tell_cost(const recording *r) {
     struct stat st;
     uint64_t notes[8] = { 0 }, blocks = 0, live = 0, lost = 0, ignored = 0, contexts = 0, cpu, each, hooks;
