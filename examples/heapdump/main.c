@@ -205,9 +205,10 @@ static const command rows[] = {
       .help =
       "Shows which sites keep nearly empty pages resident. An allocator can return a page only when no block is on "
       "it. A site is the innermost function on a call stack that does not allocate for others, as in suspects.\n"
-      "The column keeps has the pages with blocks of a site; its column alone has the pages that no other site uses, "
-      "which would be free without its blocks. share is the site's part of all pages: each page is divided by bytes "
-      "among its sites. live is the bytes of the site's blocks. full is the part of its pages that any blocks use.\n"
+      "keeps: bytes of all pages with at least one block of the site. alone: bytes of the pages with blocks of no "
+      "other site; the allocator could return these pages if the site freed its blocks. share: the site's part of all "
+      "pages, if each page is divided by bytes among its sites. live: bytes of the site's blocks. full: the part of "
+      "its pages that blocks of any site fill.\n"
       "FILE is the file of a running recording with --blocks, or the region file of record --blocks --keep. It may "
       "also be the file of a recording with --format memprof-raw. PID is a process of such a recording. A region "
       "file also has processes that ended. Other formats have no addresses of blocks.\n"
@@ -280,7 +281,7 @@ static const command rows[] = {
                   "heapdump objects --where detached page.heapsnapshot" },
     { .name = "object", .run = run_object, .defaults = object_defaults, .brief = "show one object",
       .summary = "show one object: value, references, retainers, dominator",
-      .usage = "[OPTIONS] FILE ID",
+      .usage = "[OPTIONS] FILE ID|--id ID",
       .help =
       "Shows one object: class, value, sizes, the objects that its fields refer to, and the objects that refer to "
       "it. Then come its dominator, without which it would be freed, and the objects that it dominates. Each line "

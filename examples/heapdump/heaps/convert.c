@@ -74,9 +74,9 @@ static void warn_lost(const char *to, const left_out *l) {
     const char *between = "";
     if (lost & HD_LACKS_TYPES) lost &= ~(uint32_t)HD_LACKS_AXES; /* types are the second axis */
     if (!lost && !l->kinds && !l->dumps && !l->scalars && !l->facts) return;
-    display(stderr, "heapdump: left out by --to %s: ", to);
-    between = print_count(between, "heaps of other kinds", l->kinds, "; --kind chooses");
-    between = print_count(between, "heaps of earlier dumps", l->dumps, "; --dump chooses");
+    display(stderr, "heapdump: %s cannot store these, and leaves them out: ", to);
+    between = print_count(between, "heaps of other kinds", l->kinds, "; select with --kind");
+    between = print_count(between, "heaps of earlier dumps", l->dumps, "; select with --dump");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (lost >> i & 1) display(stderr, "%s%s", between, words[i]), between = ", ";
     between = print_count(between, "attributes of processes and allocators", l->scalars, "");

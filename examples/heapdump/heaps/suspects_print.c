@@ -163,7 +163,8 @@ static void put_suspect(FILE *out, const arguments *a, const suspects *found, ui
     put_callers(out, a, p);
 }
 
-/* The part that is not shown: functions with growth and with decrease, and bytes without a call stack. */
+/* The part that is not shown: functions with growth and with decrease, and bytes without a known
+   function. */
 typedef struct rest {
     double up, down, no_stack, bytes;
     uint32_t ups, downs;
@@ -211,7 +212,7 @@ static void put_rest(FILE *out, const arguments *a, const suspects *found, const
     }
     if (r->no_stack != 0) {
         put_part(out, a, &first, r->no_stack, grow);
-        display(out, " without a call stack");
+        display(out, " without a known function");
     }
     display(out, "\n");
 }

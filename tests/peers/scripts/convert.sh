@@ -87,16 +87,16 @@ check "convert without --to and a known ending: usage error" 2 "$(status "$tool"
 # Data that the target format cannot hold.
 said() { "$tool" convert --to $1 -o lost $2 2> err || true; cat err; }
 check "a file that fits wholly: no message" "" "$(said chrome engine.json)"
-check "a file that does not fit: one sentence lists the losses" "heapdump: left out by --to speedscope: types, cumulative sizes (unlisted bytes count to the frame above), numbers of blocks" \
+check "a file that does not fit: one sentence lists the losses" "heapdump: speedscope cannot store these, and leaves them out: types, cumulative sizes (unlisted bytes count to the frame above), numbers of blocks" \
   "$(said speedscope engine.json)"
 check "heaps_v2 holds all kinds: no message" "" "$(said heaps_v2 memprof-19.raw)"
-check "netcf loses names of references" "heapdump: left out by --to netcf: names of references" "$(said netcf small.dartheap)"
-check "heaps_v2 loses a pprof file's own notes" "heapdump: left out by --to heaps_v2: other facts about the file that info prints (9)" "$(said heaps_v2 pprof-go.pb)"
-check "netcf loses a V8 snapshot's own notes" 1 "$(said netcf node-small.heapsnapshot | grep -c 'left out by --to netcf: .*other facts about the file that info prints')"
+check "netcf loses names of references" "heapdump: netcf cannot store these, and leaves them out: names of references" "$(said netcf small.dartheap)"
+check "heaps_v2 loses a pprof file's own notes" "heapdump: heaps_v2 cannot store these, and leaves them out: other facts about the file that info prints (9)" "$(said heaps_v2 pprof-go.pb)"
+check "netcf loses a V8 snapshot's own notes" 1 "$(said netcf node-small.heapsnapshot | grep -c 'netcf cannot store these, and leaves them out: .*other facts about the file that info prints')"
 check "an unknown target lists the formats that exist" "heapdump: cannot write format 'elf': --to takes $("$tool" convert --help | sed -n '/^  --to /,/^  --m/{s/^  --to FORMAT//; /^  --/d; p}' | xargs)" "$(said elf pprof-go.pb | sed "s,; see .*,,")"
 check "to the file's own format: no message" "" "$(said netcf small.log)"
 printf '{"traceEvents":[{"pid":1,"ph":"v","id":"0x1","ts":9,"args":{"dumps":{"process_totals":{"resident_set_bytes":"1000"},"heaps_v2":{"maps":{"strings":[{"id":1,"string":"f"}],"nodes":[{"id":1,"name_sid":1}],"types":[]},"allocators":{"malloc":{"nodes":[1],"sizes":[10],"counts":[1]}}}}}}]}' > totals.json
-check "speedscope loses attributes and times" "heapdump: left out by --to speedscope: numbers of blocks, times, attributes of processes and allocators (1)" "$(said speedscope totals.json)"
+check "speedscope loses attributes and times" "heapdump: speedscope cannot store these, and leaves them out: numbers of blocks, times, attributes of processes and allocators (1)" "$(said speedscope totals.json)"
 "$tool" merge --to chrome -o kinds.json engine.json memprof-19.raw 2> err
 check "a trace with heaps of two kinds keeps both kinds" "engine live malloc total" "$("$tool" info --json kinds.json | jq -r '[.files[0].heaps[] | .allocator, .kind] | join(" ")')"
 check "... and their sizes" "$(bytes engine.json) $(bytes memprof-19.raw)" "$(bytes --kind live kinds.json) $(bytes --kind total kinds.json)"

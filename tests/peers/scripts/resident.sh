@@ -27,7 +27,7 @@ parts() {
   "$tool" snapshot -o "$name.now.json" $child 2> /dev/null
   "$tool" info --strict --json "$name.now.json" > "$name.now"
   check "$name: each part within 2% of a count, and at most 5% unexplained" agrees "$(planted compare "$name.count" "$name.now")"
-  "$tool" info "$name.now.json" | sed -n '/^resident/,$p'
+  "$tool" info "$name.now.json" | sed -n '/^RSS of/,$p'
   "$tool" snapshot "$name.json" 2> /dev/null
   kill -9 $child
   wait $recording 2> /dev/null || s=$?

@@ -142,9 +142,9 @@ for f in "$data"/*.pb "$data"/heap-*.txt "$data"/*.folded "$data"/*.heaptrack; d
   ! "$tool" suspects --json "$f" 2> /dev/null | jq -e '.series[0]' > /dev/null || [ "$(sum "$f" 2> /dev/null)" = "adds up" ] || fail "listed and omitted bytes: $f: $(sum "$f")"
 done
 stacks "main;a" 900/9 1800/18 2700/27 "main;b" 10/1 20/2 30/3 "main;c" 5/1 5/1 4/1 "malloc" 64/1 64/1 96/2 "" 7/1 8/1 9/1 > rest.json
-check "... the omitted part in the text form" "     not listed: +52 in 2 functions that grew, -1 in 1 function that shrank, +2 without a call stack" \
+check "... the omitted part in the text form" "     not listed: +52 in 2 functions that grew, -1 in 1 function that shrank, +2 without a known function" \
   "$("$tool" suspects --bytes --top 2 rest.json | grep 'not listed')"
-check "... if it is the largest part, the text says so" "     most of the growth is not listed: +1822 in 3 functions that grew, -1 in 1 function that shrank, +2 without a call stack" \
+check "... if it is the largest part, the text says so" "     most of the growth is not listed: +1822 in 3 functions that grew, -1 in 1 function that shrank, +2 without a known function" \
   "$(stacks "main;a" 900/9 1800/18 2700/27 "main;b" 1/1 2/2 3/3 "main;d" 900/9 1800/18 2620/27 "malloc" 64/1 64/1 164/2 "main;c" 5/1 5/1 4/1 "" 7/1 8/1 9/1 > most.json; "$tool" suspects --bytes --top 1 most.json | grep 'not listed')"
 jq -nc 'range(3) | { process: "app", pid: 7, dump: "1", time: "2026-01-01T00:00:01.000000Z", allocator: "malloc", kind: "live", cumulative: "self", stack: ["main", "f\(.)"], type: null, bytes: 4000, blocks: 1 }' > one-more.jsonl
 check "... for one dump" "     most is not listed: 8000 in 2 functions (66.7% of all)" "$("$tool" suspects --bytes --top 1 one-more.jsonl | grep 'not listed')"
