@@ -2,10 +2,8 @@
 
 #include "screen.h"
 
-enum { GAP = 2 };               /* spaces before each column: some titles have spaces */
-
 figures figures_of(const screen *s, const figure_column *columns, int count) {
-    figures f = { .screen = s, .columns = columns, .count = count };
+    figures f = { .screen = s, .columns = columns, .count = count, .gap = 2 };
     for (int i = 0; i < count; i++) f.width[i] = (int)strlen(columns[i].title);
     return f;
 }
@@ -61,7 +59,7 @@ void figures_measure(figures *f) {
 static int columns_before(const figures *f) {
     int used = 2;
     for (int i = 0; i < f->count; i++)
-        if (!f->out[i]) used += GAP + f->width[i];
+        if (!f->out[i]) used += f->gap + f->width[i];
     return used;
 }
 
@@ -72,20 +70,21 @@ static void make_room(figures *f) {
         for (int i = f->count; i-- > 0 && f->screen->columns - columns_before(f) < WANTED;)
             if (need == IF_WIDE ? f->columns[i].need == IF_WIDE : f->columns[i].need == IF_ANY && !f->any[i])
                 f->out[i] = true;
+    if (f->screen->columns && f->screen->columns - columns_before(f) < WANTED) f->gap = 1;
 }
 
 void figures_put_titles(FILE *out, figures *f) {
     make_room(f);
     put_style(out, f->screen, FAINT);
     for (int i = 0; i < f->count; i++)
-        if (!f->out[i]) display(out, "%*s", GAP + f->width[i], f->columns[i].title);
+        if (!f->out[i]) display(out, "%*s", f->gap + f->width[i], f->columns[i].title);
     display(out, "  class\n");
     put_style(out, f->screen, PLAIN);
 }
 
 void figures_put(FILE *out, const figures *f, hd_str class_name, hd_str scope) {
     for (int i = 0; i < f->count; i++)
-        if (!f->out[i]) display(out, "%*s", GAP + f->width[i], f->text[i]);
+        if (!f->out[i]) display(out, "%*s", f->gap + f->width[i], f->text[i]);
     display(out, "  ");
     put_scoped_within(out, f->screen, class_name, scope, f->screen->columns - columns_before(f));
     display(out, "\n");

@@ -18,6 +18,7 @@ typedef struct figures {
     const screen *screen;
     const figure_column *columns;
     int count;
+    int gap;                     /* spaces before each column; 1 if the terminal is narrow */
     int width[MOST_FIGURES];
     bool any[MOST_FIGURES], out[MOST_FIGURES];
     char text[MOST_FIGURES][FIGURE]; /* figures of the current line */

@@ -221,7 +221,7 @@ check "equal snapshots: no suspects" "0 0" "$("$tool" suspects --json "$data/nod
 check ".NET dumps are compared by class" 1 "$("$tool" suspects "$data/garbage.netcf.txt" "$data/garbage.netcf.txt" | grep -c 'not known: only snapshots of V8 and Dart are compared by object')"
 check "equal Dart snapshots, compared by identity hash codes: no suspects" 1 "$("$tool" suspects sass.dartheap sass.dartheap | grep -cx '  nothing')"
 check "every format: an answer or one message" "" "$(for f in "$data"/*.* "$seeds"/*/v* "$seeds"/*/sample*; do "$tool" suspects "$f" > out 2> err; s=$?; [ $s -le 1 ] || echo "$f: $s"; "$tool" suspects --json "$f" > out 2> err && { jq -e . out > /dev/null || echo "$f: JSON"; }; done)"
-check "heaps together with objects are refused" "1 1" "$(status "$tool" suspects three.json sass.dartheap) $(grep -c 'looked at apart' err)"
+check "heaps together with objects are refused" "1 1" "$(status "$tool" suspects three.json sass.dartheap) $(grep -c 'expected one kind' err)"
 check "a missing file: status 1" 1 "$(status "$tool" suspects gone)"
 check "no file, an unknown axis: usage errors" "2 2" "$(status "$tool" suspects) $(status "$tool" suspects --by type three.json)"
 exit $failed
