@@ -30,7 +30,7 @@ static const command rows[] = {
       "allocated it.\n"
       "Each process has four heaps, and --kind of other commands selects one. live: memory at exit, also after a "
       "crash (leaks). peak: memory when the process used most. total: all allocations. temporary: blocks that were "
-      "freed before their thread allocated again.\n"
+      "freed before the next allocation of their thread.\n"
       "--at takes a list, such as exit,every=10. It replaces the default list peak,exit.\n"
       "Other commands can read the file while it grows. Processes that outlive the program are recorded until they "
       "end, or until `heapdump stop` or Ctrl-C. While the program runs, Ctrl-C is for the program only; heapdump "
@@ -47,18 +47,18 @@ static const command rows[] = {
       .usage = "[OPTIONS] FILE...",
       .help =
       "Lists the most likely memory leaks first, on one screen.\n"
-      "Several dumps of a profile, in one file or more: lists sites that grew at each step. Growth that slows down "
-      "or goes back counts less. Memory that remains after the program has freed most of its memory counts more. "
-      "Three or more dumps are best.\n"
+      "Several dumps of a profile, in one file or more: lists sites that grew, in all steps or in some. Growth that "
+      "slows down, goes back or skips a step counts less. Memory that remains after the program has freed most of "
+      "its memory counts more. Three or more dumps are best.\n"
       "One dump of a profile: lists the sites that hold most. If the program freed everything, the heap at its peak "
-      "is listed. A site is the innermost function on a call stack that does not allocate for others, as malloc, "
-      "containers and strdup do. Below it are its callers. In sampled dumps, only figures beyond two standard errors "
-      "count. With record --ages, each site shows its bytes that are older than a minute. The last line has the "
-      "bytes that are not listed.\n"
-      "A snapshot of objects: lists the objects with the largest retained size, down to the object where memory fans "
-      "out, with a path from a GC root. Large classes follow, with the path that most of their objects share. "
-      "Several snapshots of a process: lists the objects that hold more each time. Detached DOM nodes, which a page "
-      "removed but still holds, have a section of their own.",
+      "is listed. A site is the function that asked for the memory: the innermost one that is not an allocator, a "
+      "container, strdup, or a helper like them. Below it are its callers. In sampled dumps, only figures beyond two "
+      "standard errors count. With record --ages, each site shows its bytes that are older than a minute. A line "
+      "'not listed' sums up the other sites.\n"
+      "A snapshot of objects: lists the objects that hold most memory, by retained size, each with a path from a GC "
+      "root. It names the Map that holds a million entries, not the objects above or below it. Large classes follow, "
+      "with the path that most of their objects share. Several snapshots of a process: lists the objects that hold "
+      "more each time. Detached DOM nodes, which a page removed but still holds, have a section of their own.",
       .options = "top all sort frames wide bytes json csv keep drop root" NAMES HEAPS,
       .examples = "heapdump record --at exit,every=10 -o server.json -- ./server\n"
                   "heapdump suspects server.json\n"
@@ -71,9 +71,9 @@ static const command rows[] = {
       "Prints each heap as a tree, with bytes, share of the total, blocks and function. Bytes include all callees. "
       "<self> is a function's own allocations. <other> is the part of its parent that is not listed. 'type: T' is a "
       "type, or the value of another axis.\n"
-      "'a > b' is one line if b is the only callee and has the same bytes and blocks. 'f x50' is a recursion: f, or "
-      "a cycle of calls that begins with f, up to 50 times in a row. 'lib.so (stripped) x3' is three functions "
-      "without names.\n"
+      "'a \xe2\x80\xba b' is one line if b is the only callee and has the same bytes and blocks. 'f \xc3\x97""50' is "
+      "a recursion: f, or a cycle of calls that begins with f, up to 50 times in a row. 'lib.so (stripped) "
+      "\xc3\x97""3' is three functions without names.\n"
       "For a snapshot, the tree shows which classes retain which (dominators), and how many objects they are.\n"
       "--by breaks down by another axis first. MemProf profiles have size, lifetime, heat and binary; pprof profiles "
       "have their labels; recordings with --ages and --threads have age and thread.",
@@ -86,11 +86,12 @@ static const command rows[] = {
       .summary = "show memory growth between two dumps",
       .usage = "[OPTIONS] BEFORE [AFTER]",
       .help =
-      "Prints all changes as a tree, the largest first. From a file with several dumps, the last one is used. With "
-      "one file, its first dump is compared with its last.\n"
-      "Heaps pair if their process, allocator and kind are equal, and the labels that both files have, except "
-      "profile. 'none in FILE' replaces a heap that the other file lacks. Functions pair across renamed programs and "
-      "moved source directories.\n"
+      "Prints the changes as a tree, the largest first: changes of at least 1% of all change, unless a cut-off is "
+      "given. From a file with several dumps, the last one is used. With one file, its first dump is compared with "
+      "its last.\n"
+      "Two heaps are compared if they have the same process, allocator and kind. Labels that both files have must be "
+      "equal too, except profile. If one file lacks a heap, 'none in FILE' is printed in its place. Functions pair "
+      "across renamed programs and moved source directories.\n"
       "'?' marks a bound, since a dump does not list the entry; for merged dumps it has the largest error. '~' marks "
       "a change that sampling may explain.\n"
       "Snapshots are compared by class: the classes that grew come first, and all are listed unless --top is given. "
@@ -127,7 +128,7 @@ static const command rows[] = {
       .help =
       "Shows which sites of a running process hold memory, which grow, and which allocate most. The columns are live "
       "bytes, blocks, growth per minute, bytes allocated per second, and the share of temporary allocations. A site "
-      "is the innermost function on a call stack that does not allocate for others. In sampled recordings, \xc2\xb1 "
+      "is the function that asked for the memory, as in suspects. In sampled recordings, \xc2\xb1 "
       "is at most the standard error.\n"
       "Above the table is the RSS of the process with its parts: live blocks, the allocator's own memory, stacks, "
       "mapped files, other mappings, and the recorder.\n"
@@ -204,11 +205,11 @@ static const command rows[] = {
       .usage = "[OPTIONS] FILE|PID", .needs = "the file of a recording, or the PID of a process",
       .help =
       "Shows which sites keep nearly empty pages resident. An allocator can return a page only when no block is on "
-      "it. A site is the innermost function on a call stack that does not allocate for others, as in suspects.\n"
+      "it. A site is the function that asked for the memory, as in suspects.\n"
       "keeps: bytes of all pages with at least one block of the site. alone: bytes of the pages with blocks of no "
-      "other site; the allocator could return these pages if the site freed its blocks. share: the site's part of all "
-      "pages, if each page is divided by bytes among its sites. live: bytes of the site's blocks. full: the part of "
-      "its pages that blocks of any site fill.\n"
+      "other site; the allocator could return these pages if the site freed its blocks. share: the site's part of "
+      "all pages, if each page is divided by bytes among its sites. live: bytes of the site's blocks. full: the part "
+      "of its pages that blocks of any site fill.\n"
       "FILE is the file of a running recording with --blocks, or the region file of record --blocks --keep. It may "
       "also be the file of a recording with --format memprof-raw. PID is a process of such a recording. A region "
       "file also has processes that ended. Other formats have no addresses of blocks.\n"
@@ -250,9 +251,10 @@ static const command rows[] = {
       .summary = "list classes: objects, bytes and retained size",
       .usage = "[OPTIONS] FILE...",
       .help =
-      "Lists classes. retained: memory that would be freed without any object of the class. live: objects that a GC "
-      "root holds. The last two columns count garbage too. If more than 1008 classes are live, the smallest ones "
-      "have a lower bound of their retained size, marked >. Exact figures need up to 16 passes over the objects.",
+      "Lists classes. retained: memory that would be freed if all objects of the class were freed. live: objects "
+      "that a GC root holds. The last two columns count garbage too. If more than 1008 classes are live, the "
+      "smallest ones have a lower bound of their retained size, marked >. Exact figures need up to 16 passes over "
+      "the objects.",
       .options = "top all wide bytes json csv" FILES,
       .examples = "heapdump classes app.dartheap" },
     { .name = "retained", .run = run_retained, .brief = "list the largest holders",
@@ -333,18 +335,17 @@ static const command rows[] = {
       .help =
       "Writes another format. The format is taken from --to, else from the name after -o, as in merge. chrome: a "
       "trace with cumulative sizes, for the trace viewer. heaps_v2: a trace with self sizes. folded: a line per call "
-      "stack, "
-      "for flame graph tools. pprof: one dump of a process, for go tool pprof and others. rows: a table for SQL "
-      "engines. netcf, dart and heapsnapshot: snapshots of objects; other formats get the tree of dominators of a "
-      "snapshot.\n"
+      "stack, for flame graph tools. pprof: one dump of a process, for go tool pprof and others. rows: a table for "
+      "SQL engines. netcf, dart and heapsnapshot: snapshots of objects; other formats get the tree of dominators of "
+      "a snapshot.\n"
       "A format of one dump gets the last dump, and a format of one kind the live heap; --dump and --kind select "
       "others. One line on standard error lists all data that the format cannot hold.\n"
       "--output-bytes 100k or --min-share 1% makes a file smaller. A budget (--output-bytes, --entries) is for each "
       "heap, so a file with five heaps has up to five times as much.\n"
-      "Frames given as OBJECT+0xOFFSET are resolved to functions if the object file is present. heapsnapshot has no "
-      "garbage: one line reports the objects that no root holds. dart keeps strings, numbers, lengths and names of "
-      "objects. A file that already has the format is copied, without its malformed parts; memprof-raw copies a raw "
-      "MemProf profile.",
+      "Frames such as libfoo.so+0x1234 get function names if the library is present. "
+      "heapsnapshot has no garbage: one line reports the objects that no root holds. dart keeps strings, numbers, "
+      "lengths and names of objects. A file that already has the format is copied, without its malformed parts; "
+      "memprof-raw copies a raw MemProf profile.",
       .options = "to memprof-version like full-schema hot-cold-schema prune base add-to"
                  CUTOFFS("default: everything is listed") WORK NAMES HEAPS,
       .examples = "heapdump convert --to chrome --output-bytes 100k -o small.json big.json\n"

@@ -194,7 +194,7 @@ function graphPage(data, names) {
         : []),
       {
         title: "Retained",
-        about: "memory that would be freed without any object of the class",
+        about: "memory that would be freed if all objects of the class were freed",
         value: (r) => r[2],
         text: (r) => (r[3] ? "" : "> ") + bytesText(r[2]),
       },

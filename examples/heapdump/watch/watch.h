@@ -26,8 +26,8 @@ typedef struct watch_figures {
     double error;                /* upper bound of the standard error of `live`; 0: not sampled */
     double growth, growth_error; /* bytes per minute; an upper bound of the standard error */
     double rate;                 /* bytes allocated per second since the last tick */
-    double temporary;            /* share of the allocated bytes that was temporary: freed before their thread
-                                    allocated again; less than 0: no allocation */
+    double temporary;            /* share of the allocated bytes that was temporary: freed before the next
+                                    allocation of their thread; less than 0: no allocation */
 } watch_figures;
 
 typedef struct watch_row {
