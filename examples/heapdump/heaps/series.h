@@ -85,6 +85,11 @@ enum { MOST_CALLERS = 12 };
    bytes comes along all of them. */
 uint32_t callers_of(const suspect *p, hd_str *names, double *share);
 
+/* A function that calls a site, and the site's bytes that it asked for. */
+typedef struct site_caller { hd_str name; double bytes; } site_caller;
+/* The direct callers of a site, most bytes first, up to `most`. Returns the number of all. */
+uint32_t direct_callers(const suspect *p, site_caller *list, uint32_t most);
+
 /* suspects_print.c */
 /* Prints that the program freed its memory. `left`: live bytes of libraries; `peak`: the peak is shown next. */
 void put_freed(FILE *out, const arguments *a, double left, bool peak);

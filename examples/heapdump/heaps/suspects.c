@@ -187,6 +187,27 @@ uint32_t callers_of(const suspect *p, hd_str *names, double *share) {
     return n;
 }
 
+static int by_caller(const void *a, const void *b) {
+    const site_caller *x = a, *y = b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : hd_str_compare(x->name, y->name);
+}
+
+uint32_t direct_callers(const suspect *p, site_caller *list, uint32_t most) {
+    const series *s = p->s;
+    const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
+    hd_axis sites = hd_profile_axis(s->names, 1);
+    site_caller *all = needed(calloc(sites.node_count, sizeof *all));
+    uint32_t n = 0;
+    for (uint32_t i = 1; i < s->nodes; i++)
+        if (s->site[i] == p->site && parent[i]) all[s->site[parent[i]]].bytes += path_weight(s, i);
+    for (uint32_t i = 1; i < sites.node_count; i++)
+        if (all[i].bytes > 0) all[n++] = (site_caller){ sites.node_name[i], all[i].bytes };
+    qsort(all, n, sizeof *all, by_caller);
+    for (uint32_t i = 0; i < n && i < most; i++) list[i] = all[i];
+    free(all);
+    return n;
+}
+
 /* Answers. ------------------------------------------------------------------------------------- */
 
 static int by_growth(const void *a, const void *b) {

@@ -76,14 +76,38 @@ static hd_str function_of(hd_str name) {
     return open > 1 && name.data[open - 2] == ' ' ? (hd_str){ name.data, open - 2 } : parts.function;
 }
 
+/* The direct callers, if none of them has half of the bytes: up to three, as fit on the line. */
+static void put_several_callers(FILE *out, const arguments *a, const suspect *p) {
+    enum { MOST = 3, BEFORE = 30, BYTES = 12, AFTER = 14 };
+    int columns = a->view.wide ? 0 : screen_of(a).columns, used = BEFORE + AFTER;
+    site_caller list[MOST];
+    uint32_t n = direct_callers(p, list, MOST), i = 0;
+    if (!n) return;
+    display(out, "      called by %u function%s:", n, n == 1 ? "" : "s");
+    for (; i < n && i < MOST; i++) {
+        char *name = short_name(function_of(list[i].name), a->view.wide ? 0 : NAME_COLUMNS / 4);
+        used += columns_of(hd_cstr(name)) + BYTES;
+        if (!i || !columns || used < columns)
+            display(out, "%s %s ", i ? "," : "", name), put_bytes(out, a, (uint64_t)list[i].bytes, 0);
+        free(name);
+        if (i && columns && used >= columns) break;
+    }
+    display(out, i < n ? ", and %u more\n" : "\n", n - i);
+}
+
 static void put_callers(FILE *out, const arguments *a, const suspect *p) {
     hd_str callers[MOST_CALLERS], outer[MOST_CALLERS];
     double share;
     uint32_t n = callers_of(p, callers, &share);
+    int columns = name_columns(a);
     char *chain;
-    if (!n) return;
+    if (!n) {
+        put_several_callers(out, a, p);
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) outer[i] = function_of(callers[n - 1 - i]);
-    chain = short_chain(outer, n, name_columns(a), false);
+    if (columns < NAME_COLUMNS && share < 0.99) columns -= 3; /* so that the share fits the line */
+    chain = short_chain(outer, n, columns, false);
     display(out, "      called by %s", chain);
     if (share < 0.99) display(out, "  (%.0f%% of it)", 100 * share);
     fputc('\n', out);

@@ -104,6 +104,11 @@ for arguments, expected in MORE:
     check(f"{' '.join(arguments)}: the proposed next command", hints == [expected], hints)
 callers = run(["tree", "--frames", "all", "--invert", "--keep", "^operator new", "templates.json"], 140, 50)[0]
 check("top --self: the proposed command shows callers", "::push_back" in callers, callers)
+with open(os.path.join(work, "callers.folded"), "w") as f:
+    f.write("".join(f"main;{caller};make {n}\n" for caller, n in (("load", 100), ("play", 99), ("save", 98), ("quit", 3))))
+for columns, expected in (140, "load 100 B, play 99 B, save 98 B, and 1 more"), (64, "load 100 B, and 3 more"):
+    out = run(["suspects", "callers.folded"], columns, 24)[0]
+    check(f"suspects, {columns} columns: several callers", f"      called by 4 functions: {expected}\r\n" in out, out)
 piped = run(["tree", "-"], 80, 24, stdin="templates.json")[0]
 check("standard input: no further command is proposed", "main" in piped and "next:" not in piped, piped)
 
