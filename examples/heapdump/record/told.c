@@ -281,6 +281,27 @@ static bool peak_is_more(const recording *r) {
     return false;
 }
 
+/* Whether the file has two dumps of a process, so that suspects can show growth. */
+static bool has_series(const recording *r) {
+    const hd_heap *first = NULL;
+    for (size_t i = 0; i < r->file.count; i++) {
+        const hd_heap *heap = &r->file.heaps[i].heap;
+        if (heap->kind != HD_HEAP_LIVE) continue;
+        if (first && first->pid == heap->pid) return true;
+        if (!first) first = heap;
+    }
+    return false;
+}
+
+/* Reports the file, and the command that helps next. */
+static void tell_written(const recording *r) {
+    display(stderr, "heapdump: wrote %s; next: heapdump ", r->file.path);
+    if (r->a->record.blocks && r->a->record.region) display(stderr, "pages %s\n", r->a->record.region);
+    else if (has_series(r)) display(stderr, "suspects %s\n", r->file.path);
+    else
+        display(stderr, "tree%s %s\n", has_live(r) && !peak_is_more(r) ? "" : " --kind peak", r->file.path);
+}
+
 /* Reports the program, and each process with a twentieth of the largest peak. The others share one line. */
 void tell_recorded(const recording *r, int status) {
     uint64_t most = 0, bytes = 0, processes = 0, shown = 0;
@@ -331,6 +352,5 @@ void tell_recorded(const recording *r, int status) {
     else if (!r->file.count && !r->a->record.format)
         display(stderr, "heapdump: the program ended before any time of --at, so no file is written\n");
     else
-        display(stderr, "heapdump: wrote %s; next: heapdump tree%s %s\n", r->file.path,
-                has_live(r) && !peak_is_more(r) ? "" : " --kind peak", r->file.path);
+        tell_written(r);
 }

@@ -113,6 +113,10 @@ check "... and otherwise does not" "peak 8.0 MiB, at the end 8.0 MiB in 2 blocks
 check "... a program that freed everything" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree --kind peak told.json" "$(told x x) $(next)"
 options=(--at exit)
 check "... a file without the peak: no proposal" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree told.json" "$(told x x) $(next)"
+check "... several dumps: suspects" "heapdump suspects several.json" \
+  "$("$tool" record --at exit,every=0.1 -o several.json -- sleep 0.5 2> err; next)"
+options=(--blocks --keep told.region)
+check "... --blocks --keep: pages" "heapdump pages told.region" "$(told > told.out; next)"
 options=(--bytes)
 check "... with --bytes" "peak 8388608, at the end 3145728 in 1 block" "$(told x)"
 options=()
