@@ -198,6 +198,12 @@ static int diff_pairs(comparing *d, const pair *pairs, size_t count, char *const
     return status;
 }
 
+static bool has_peak(const chosen *c) {
+    for (size_t i = 0; i < hd_dump_heap_count(c->dump); i++)
+        if (hd_dump_heap(c->dump, i)->kind == HD_HEAP_PEAK) return true;
+    return false;
+}
+
 static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
     size_t hidden = x->hidden, other_kinds = x->other_kinds;
     const arguments *a = d->a;
@@ -207,7 +213,9 @@ static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
     bool bad = pick(x, a->heaps.before, x != y, in_x) || pick(y, a->heaps.after, true, in_y);
     int status;
     if (!bad && x == y && !memcmp(in_x, in_y, x->count)) {
-        display(stderr, "heapdump: %s: expected two dumps to compare, found one\n", x->file);
+        display(stderr, "heapdump: %s: expected two dumps to compare, found one%s\n", x->file,
+                has_peak(x) ? "; its peak is not compared. Record several dumps: heapdump record --at exit,every=1 "
+                              "-- COMMAND" : "");
         bad = true;
     }
     status = bad ? BAD_INPUT : diff_pairs(d, pairs, pairs_of(a, x, in_x, y, in_y, pairs), places);

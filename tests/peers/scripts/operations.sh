@@ -88,6 +88,7 @@ jq -c -n --slurpfile a a.json --slurpfile d d.json '{traceEvents: ($a[0].traceEv
 check "... of one file: the message names the dump" "malloc, app, pid 1, dump 0x1 -> none in ad.json, dump 0x2" \
   "$("$tool" diff --before 0x1 --after 0x2 ad.json | sed -n '1s/.*  \(.* -> .*\)/\1/p')"
 check "diff of a file with one dump: status 1" "1 heapdump: a.json: expected two dumps to compare, found one" "$(status "$tool" diff a.json) $(cat err)"
+check "... of a peak and an end: how to record several" "1 1" "$(status "$tool" diff ../../../tests/data/dhat-heap.json) $(grep -c 'its peak is not compared. Record several dumps: heapdump record --at exit,every=1 ' err)"
 check "diff of three files: usage error" 2 "$(status "$tool" diff a.json b.json c.json)"
 
 "$tool" merge -o m.json a.json b.json c.json 2> err
