@@ -64,6 +64,19 @@ static void put_class_line(FILE *out, const arguments *a, const screen *s, const
     display(out, "\n");
 }
 
+/* The first class with several objects and a name without parentheses, which V8 puts around names of its own classes.
+   A class of one object may stand for all roots. */
+static uint32_t first_class(const objects *o, const class_list *list) {
+    uint32_t several = HD_NONE;
+    for (uint32_t i = 0; i < list->count; i++) {
+        hd_str name = hd_graph_class(o->graph, list->lines[i].row.class_index).name;
+        if (list->lines[i].row.live_objects < 2) continue;
+        if (!name.len || *name.data != '(') return i;
+        if (several == HD_NONE) several = i;
+    }
+    return several == HD_NONE ? 0 : several;
+}
+
 static int classes_text(const arguments *a, const objects *o, FILE *out) {
     screen s = screen_of(a);
     uint32_t rows = rows_for(a, &s, (size_t)a->input.file_count);
@@ -72,16 +85,14 @@ static int classes_text(const arguments *a, const objects *o, FILE *out) {
     class_list list;
     if (class_list_open(o, &list)) return BAD_INPUT;
     put_style(out, &s, FAINT);
-    display(out, "%12s %7s %12s %10s", "retained", "", "live bytes", "live");
-    if (wide) display(out, " %12s %10s", "bytes", "objects");
+    display(out, "%12s %7s %12s %10s", "retained", "", "live bytes", "live count");
+    if (wide) display(out, " %12s %10s", "all bytes", "all count");
     display(out, "  class\n");
     put_style(out, &s, PLAIN);
     for (; i < list.count && i < most; i++) put_class_line(out, a, &s, o, &list, i);
     if (i < list.count) display(out, "%u more classes%s\n", list.count - i, s.terminal ? " (--all)" : "");
     if (list.count) {
-        uint32_t first = 0;      /* with several objects, since a class of one may stand for all roots */
-        while (first < list.count && list.lines[first].row.live_objects < 2) first++;
-        hd_str c = hd_graph_class(o->graph, list.lines[first < list.count ? first : 0].row.class_index).name;
+        hd_str c = hd_graph_class(o->graph, list.lines[first_class(o, &list)].row.class_index).name;
         char *name = needed(strndup(c.data, c.len));
         put_next(out, &s, a, "why they are alive", "path", "--class", name, o->file, NULL);
         put_next(out, &s, a, "which they are", "objects", "--class", name, o->file, NULL);

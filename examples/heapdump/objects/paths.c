@@ -98,7 +98,7 @@ static void put_shown_step(FILE *out, const arguments *a, const screen *s, const
     display(tail, "  id "), put_id(tail, o, hd_graph_object(o->graph, x->object).id, 0);
     if (x->last != x->object) display(tail, " to "), put_id(tail, o, hd_graph_object(o->graph, x->last).id, 0);
     display(tail, ", retains "), put_bytes(tail, a, o->dominators->retained[x->object], 0);
-    if (x->folded) display(tail, " (+%u of V8)", x->folded);
+    if (x->folded) display(tail, " (+%u object%s of V8)", x->folded, plural(x->folded));
     closed_text(tail, &rest);
     room -= columns_of(hd_cstr(rest));
     display(out, "  ");

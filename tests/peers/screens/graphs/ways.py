@@ -5,7 +5,7 @@ from steps import ends_of, MORE, shows, split, starts, Walk
 from told import clean, is_bytes, is_object, judge, shares, SIZE
 
 LINE = re.compile(rf"  (?P<what>.*?)  id (?P<id>\S+?)(?: to (?P<last>\S+?))?, retains (?P<retained>{SIZE})"
-                  rf"(?:, (?P<by>by .*?|as key of .*?))?(?: \(\+(?P<folded>\d+) of (?:V8|the VM)\))?")
+                  rf"(?:, (?P<by>by .*?|as key of .*?))?(?: \(\+(?P<folded>\d+)(?: objects?)? of (?:V8|the VM)\))?")
 
 
 def shortest(g, o):
