@@ -419,6 +419,19 @@ static int capture_to(capture *c, const target *of, uint32_t i) {
     return DONE;
 }
 
+/* Proposes suspects of the snapshots; of many only the first and the last. */
+static void tell_next(const capture *c, uint32_t count) {
+    enum { MANY = 4 };
+    char path[PATH_MAX];
+    if (c->a->out.file && !strcmp(c->a->out.file, "-")) return;
+    display(stderr, "heapdump: next: heapdump suspects");
+    for (uint32_t i = 0; i < count; i += count > MANY ? count - 1 : 1) {
+        name_of(c, i, path, sizeof path);
+        display(stderr, " %s", path);
+    }
+    display(stderr, "\n");
+}
+
 /* Waits, and keeps answering the VM meanwhile. */
 static bool wait_for(capture *c, double seconds) {
     wait w = { .context = c->context };
@@ -452,6 +465,7 @@ int run_capture(const arguments *a) {
         if (i && !wait_for(&c, a->watch.every)) status = unreached(&c);
         if (!status) status = capture_to(&c, of, i);
     }
+    if (!status) tell_next(&c, count);
     if (c.context) lws_context_destroy(c.context);
     for (uint32_t i = 0; i < c.count; i++) target_free(&c.targets[i]);
     target_free(&c.read_of);

@@ -11,7 +11,9 @@ const option_row option_rows[] = {
       "write here [heapdump.PROGRAM.PID.json]\n"
       "The file is compressed at its end if the name ends in .gz, .zst or .xz." },
     { "capture", "output", "FILE", take_text, AT(out.file),
-      "write here [heapdump.PORT.heapsnapshot or .dartheap]\n"
+      "write here [heapdump.PORT.*]; NAME.1.* with --count\n"
+      "The ending is .heapsnapshot or .dartheap. With --count 2, -o app.heapsnapshot writes app.1.heapsnapshot and "
+      "app.2.heapsnapshot. "
       "The file is compressed if the name ends in .gz, .zst or .xz." },
     { "snapshot", "output", "FILE", take_text, AT(out.file),
       "write a separate file [add a dump to the recording]\n"

@@ -41,6 +41,7 @@ check "three captures over one connection, --every 1: the status" 0 "$(status ti
 check "... the files have the bytes that node sent" same "$(cmp node/4 s.1.heapsnapshot && cmp node/5 s.2.heapsnapshot && cmp node/6 s.3.heapsnapshot && echo same)"
 check "... suspects names the leaking class" Leak "$("$tool" suspects s.?.heapsnapshot | grep -o -m 1 Leak)"
 check "--count without --every: two captures, a second apart" "0 c.1.heapsnapshot c.2.heapsnapshot" "$(status timeout 20 "$tool" capture "$port" --count 2 -o c.heapsnapshot) $(echo c.?.heapsnapshot)"
+check "... it proposes suspects of both" "heapdump suspects c.1.heapsnapshot c.2.heapsnapshot" "$(sed -n 's/^heapdump: next: //p' err)"
 check "--count 1: one file under the given name" "0 d.heapsnapshot" "$(status timeout 20 "$tool" capture "$port" --count 1 -o d.heapsnapshot) $(echo d*.heapsnapshot)"
 check "capture without -o: the default name" "0 heapdump.$port.heapsnapshot" "$(status "$tool" capture "$port") $(ls heapdump.*)"
 rm heapdump.*
