@@ -277,7 +277,7 @@ $(PEERS:%=%.run): %.run: % | all
 .PHONY: rooms
 rooms: ## check the structure: rooms of heapdump.h, floors of the command, places of each format
 	@mkdir -p $(B)
-	@{ echo "== tests/rooms.sh"; tests/rooms.sh --self-test && tests/rooms.sh --enforce && tests/floors.sh --self-test && tests/floors.sh --enforce && tests/formats.sh --self-test && tests/formats.sh; } >$(B)/rooms.log 2>&1; status=$$?; $(call ended,$(B)/rooms.log)
+	@{ echo "== tests/rooms.sh"; tests/rooms.sh --self-test && tests/rooms.sh --enforce && tests/floors.sh --self-test && tests/floors.sh --enforce && tests/formats.sh --self-test && tests/formats.sh && tests/words.sh --self-test && tests/words.sh --enforce; } >$(B)/rooms.log 2>&1; status=$$?; $(call ended,$(B)/rooms.log)
 
 .PHONY: digests
 digests: $(B)/heapdump ## print digests of all answers of the command to the files of tests and fuzz; compare them before and after a change
