@@ -28,7 +28,7 @@ typedef struct groups {
     size_t count;
     void *names;                 /* tsearch, of group_name */
     const hd_format *common;     /* of all files; NULL: files of several formats */
-    size_t files;                /* that were read */
+    size_t files, snapshots;     /* that were read; snapshots: of objects */
     frame_pairs *functions;      /* names of functions in the files so far */
     reading merging;             /* for the progress report */
 } groups;
@@ -212,6 +212,7 @@ static int merge_files(const arguments *a, hd_places *places, groups *m, int *ba
             continue;
         }
         m->common = !m->files++ || m->common == hd_dump_format(c.dump) ? hd_dump_format(c.dump) : NULL;
+        m->snapshots += hd_dump_graph(c.dump) != NULL;
         status = merge_chosen(a, &c, m, bad);
         if (!status) status = places_add(places, c.file, c.dump);
         chosen_free(&c);
@@ -292,6 +293,9 @@ int merge_heaps(const arguments *a) {
     if (!status) status = finish_groups(&m, format_is(out.to, HD_FORMAT_PARTS), heaps, &count);
     if (!named && !out.to && !status) out.to = common_format(a, &m, heaps, count);
     if (!status) status = check_terminal(out.file, out.to);
+    if (!status && m.snapshots)
+        display(stderr, "heapdump: added %zu snapshot%s of objects as dominator tree%s: the sum has retained sizes "
+                "by class, but no objects\n", m.snapshots, plural(m.snapshots), plural(m.snapshots));
     if (!status)
         status = write_condensed(&out, &a->cut, &(hd_chrome_dumps){ .heaps = heaps, .heap_count = count }, places,
                                  0, 0);
