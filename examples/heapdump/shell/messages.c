@@ -33,8 +33,19 @@ int usage(const char *format, ...) {
     return WRONG_USAGE;
 }
 
+/* Whether a message already names the file: "cannot open FILE: ...". */
+static bool names_file(const char *message, const char *file) {
+    static const char begin[] = "cannot open ";
+    size_t n = sizeof begin - 1, length = strlen(file);
+    return !strncmp(message, begin, n) && !strncmp(message + n, file, length) && message[n + length] == ':';
+}
+
 void complain(const char *file, const hd_error *err, const char *kind) {
     progress_end();
+    if (!err->format && err->offset == HD_UNKNOWN && !*kind && names_file(err->message, file)) {
+        display(stderr, "heapdump: %s\n", err->message);
+        return;
+    }
     display(stderr, "heapdump: %s", file);
     if (err->format) display(stderr, " (%s)", err->format);
     display(stderr, ": ");

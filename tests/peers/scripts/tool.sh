@@ -73,7 +73,7 @@ check "record without a program" 2 "$(status "$tool" record)"
 check "--at with an unknown word" 2 "$(status "$tool" record --at noon -- true)"
 check "--at with an infinite interval" 2 "$(status "$tool" record --at every=inf -- true)"
 check "--sample 0 is refused" 2 "$(status "$tool" record --sample 0 -- true)"
-check "a missing file" "1 heapdump: no.json: cannot open no.json: No such file or directory" "$(status "$tool" tree no.json) $(cat err)"
+check "a missing file" "1 heapdump: cannot open no.json: No such file or directory" "$(status "$tool" tree no.json) $(cat err)"
 
 printf '{"traceEvents":[\n{"pid":1,]}' > bad.json
 check "a bad file, strict" "1 heapdump: bad.json (chrome): offset 26: event 0, pid 1: a key expected, ']' found (line 2)" "$(status "$tool" tree --strict bad.json) $(cat err)"
