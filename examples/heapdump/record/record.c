@@ -446,6 +446,7 @@ int run_record(const arguments *a) {
     if (!program_check(a->input.files[0])) return BAD_INPUT;
     if (!a->cut.has_cutoff) r.cut.cutoff.min_share = LEAST_SHARE;
     if (axes) r.out.to = rows_named_by(a->out.file);
+    else if (!a->record.format) warn_ending(a->out.file);
     return record_run(&r);
 }
 

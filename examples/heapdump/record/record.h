@@ -253,6 +253,8 @@ extern int (*record_as_memprof)(recording *r);
 void put_under_way(uint32_t count);
 /* Reports once, while the program runs, that its own malloc hides all its allocations. */
 void tell_hidden(recording *r);
+/* Warns of an output whose name ends like another format's. */
+void warn_ending(const char *path);
 void tell_recorded(const recording *r, int status);
 bool is_spoiled(const recording *r);
 

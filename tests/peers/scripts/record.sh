@@ -113,6 +113,8 @@ check "... and otherwise does not" "peak 8.0 MiB, at the end 8.0 MiB in 2 blocks
 check "... a program that freed everything" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree --kind peak told.json" "$(told x x) $(next)"
 options=(--at exit)
 check "... a file without the peak: no proposal" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree told.json" "$(told x x) $(next)"
+check "a name of another format: a warning" "1 0" \
+  "$("$tool" record -o x.folded -- true 2>&1 | grep -c 'x.folded will be a trace (JSON), whatever its name') $("$tool" record -o x.json -- true 2>&1 | grep -c 'whatever')"
 check "... several dumps: suspects" "heapdump suspects several.json" \
   "$("$tool" record --at exit,every=0.1 -o several.json -- sleep 0.5 2> err; next)"
 options=(--blocks --keep told.region)
