@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 
+VERSION = 3                      # CONTROL_VERSION of control.h
 SNAPSHOT, STOP, REGION = range(3)
 ALIVE = 0
 
@@ -24,7 +25,7 @@ class Request:
     def __init__(self, name, verb, out=""):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.connect("\0" + name)
-        self.socket.send(struct.pack("=II4096s", 2, verb, out.encode()))
+        self.socket.send(struct.pack("=II4096s", VERSION, verb, out.encode()))
 
     def answer(self, seconds):
         """The status of the answer; None if there was none in time."""

@@ -63,7 +63,7 @@ check "... a message counts the programs left out" 1 "$(said 'children excludes 
 # Processes that outlive the program.
 "$tool" record -o daemon.json -- "$joins" +100 daemon +70 say=ready sleep=900 > daemon.ready 2> err &
 recording=$!
-until grep -qs ready daemon.ready && grep -q 'goes on and is recorded' err; do sleep 0.05; done
+until grep -qs ready daemon.ready && grep -q 'processes that it started are recorded' err; do kill -0 $recording; sleep 0.05; done
 check "a growing file is readable" "joins live 100 1" "$(heaps daemon.json 'select(.kind == "live")')"
 check "snapshot by the file's name" "0 joins live 70 1, joins live 100 1" "$(s=0; "$tool" snapshot daemon.json 2> /dev/null || s=$?; echo $s) $(heaps daemon.json 'select(.kind == "live")')"
 daemon=$("$tool" info --json daemon.json | jq '[.files[0].heaps[] | select(.bytes == 70) | .pid][0]')
