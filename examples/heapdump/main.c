@@ -334,10 +334,10 @@ static const command rows[] = {
       .usage = "[--to FORMAT] [OPTIONS] FILE",
       .help =
       "Writes another format. The format is taken from --to, else from the name after -o, as in merge. chrome: a "
-      "trace with cumulative sizes, for the trace viewer. heaps_v2: a trace with self sizes. folded: a line per call "
-      "stack, for flame graph tools. pprof: one dump of a process, for go tool pprof and others. rows: a table for "
-      "SQL engines. netcf, dart and heapsnapshot: snapshots of objects; other formats get the tree of dominators of "
-      "a snapshot.\n"
+      "trace with cumulative sizes, for the trace viewer. heaps_v2: a trace with self sizes. folded: a line per "
+      "call stack, for flame graph tools. pprof: one dump of a process, for go tool pprof and others. rows: a "
+      "table for SQL engines. netcf, dart and heapsnapshot: snapshots of objects; other formats get the tree of "
+      "dominators of a snapshot.\n"
       "A format of one dump gets the last dump, and a format of one kind the live heap; --dump and --kind select "
       "others. One line on standard error lists all data that the format cannot hold.\n"
       "--output-bytes 100k or --min-share 1% makes a file smaller. A budget (--output-bytes, --entries) is for each "

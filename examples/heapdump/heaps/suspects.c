@@ -6,7 +6,10 @@
 
 /* Judging. ------------------------------------------------------------------------------------- */
 
-double seconds_of(const series *s) { return (double)(s->times[s->counted - 1] - s->times[0]) / 1e6; }
+double seconds_of(const series *s) {
+    uint64_t from = s->times[0], to = s->times[s->counted - 1];
+    return to > from ? (double)(to - from) / 1e6 : 0; /* files may be given in reverse order */
+}
 
 double weight_of(const series *s, const suspect *p) {
     return s->counted < 2 ? p->last.bytes : p->last.bytes - p->first.bytes;
@@ -288,7 +291,7 @@ static void answer_series(const arguments *a, const all_series *all, answer *r, 
     if (!a->view.json) put_more_heaps(r->text, a, hidden, bytes, grown, grow);
 }
 
-/* Whether the program freed everything: nothing grew, and the last dumps have no bytes but those of libraries. */
+/* Whether the program freed everything: nothing grew, and the last dumps have only bytes of libraries. */
 static bool all_freed(const all_series *all) {
     for (size_t i = 0; i < all->count; i++) {
         const series *s = &all->list[i];

@@ -249,6 +249,7 @@ static void put_seconds(FILE *out, double seconds) {
 static void put_series_head(FILE *out, const arguments *a, const series *s) {
     const hd_heap *heap = s->heaps[0], *last = s->heaps[s->count - 1];
     bool renamed = heap->process && last->process && !same_text(heap->process, last->process);
+    if (!heap->process && !same_text(s->from[0]->file, s->file)) display(out, "%.60s to ", s->from[0]->file);
     display(out, "%.60s", heap->process ? heap->process : s->file);
     if (renamed) display(out, " and %.60s", last->process);
     display(out, ", %.60s", heap->allocator ? heap->allocator : "-");
@@ -284,7 +285,9 @@ void series_text(FILE *out, const arguments *a, const suspects *found) {
     rest r = rest_of(found);
     put_series_head(out, a, found->s);
     for (uint32_t i = 0; i < found->shown; i++) put_suspect(out, a, found, i, r.all_growth);
-    if (!found->shown) display(out, "  nothing%s\n", found->s->counted > 1 ? " grew" : "");
+    if (!found->shown)
+        display(out, "  %s\n", found->s->counted < 2 ? "nothing" : r.ups && found->s->heaps[0]->sample_bytes
+                ? "nothing grew by more than twice the error of sampling" : "nothing grew");
     put_rest(out, a, found, &r);
 }
 

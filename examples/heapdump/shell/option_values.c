@@ -89,8 +89,7 @@ bool take_percent(const option_row *o, arguments *a, const char *text) {
     if (!parse_number(text, &end, share) || (*end && !is_percent(end))) return false;
     if (!*end && *share > 0 && *share < 1) /* probably meant as a share */
         display(stderr, "heapdump: --%s %s means %s %%; for %.6g %% write %.6g%%\n", o->name, text, text,
-                100 * *share,
-                100 * *share);
+                100 * *share, 100 * *share);
     *share /= 100;
     return *share < 1e9;
 }

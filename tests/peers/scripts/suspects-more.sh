@@ -42,6 +42,10 @@ dumps 1000 8000 9000  2000 8800 9000  2f00 9000 9000  2e00 10 10 > end.json
 check "memory that the program frees at its end: only the leak remains" "3: leak,cache(int) true" "$(first end.json) $("$tool" suspects --json end.json | jq -r '.series[0].suspects[0].there_at_end')"
 dumps 1000 1000 f000  1000 1000 e000 > less.json
 check "no site grew" "2:  1" "$(first less.json) $("$tool" suspects less.json | grep -c '^  nothing grew')"
+sed 's/"ts":1000000/"ts":9000000/' one.json > late.json
+check "files in reverse order of time: no time between them" "app, malloc: 2 dumps, 72.0 KiB to 72.0 KiB" "$("$tool" suspects late.json one.json | head -1)"
+printf 'main;f 100\n' > a.folded && printf 'main;f 200\n' > b.folded
+check "files without process names: the heading has the first and the last" "a.folded to b.folded, -: 2 dumps, 100 B to 200 B" "$("$tool" suspects a.folded b.folded | head -1)"
 check "--top limits the list" "3: leak" "$(first --top 1 three.json)"
 check "--json -o writes a file" 0 "$(status "$tool" suspects --json -o out.json three.json)$(jq -e '.series | length' out.json > /dev/null || echo bad)"
 
