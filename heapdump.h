@@ -19638,7 +19638,8 @@ static bool hd__sight_try(const hd__sight_reading *r, uint32_t i) {
     return whole && HD__ATOMIC_LOAD(&site->resizes) == resizes && HD__ATOMIC_LOAD(&site->moves) == to->moves;
 }
 
-enum { HD__SIGHT_SPINS = 100, HD__SIGHT_NAP = 10000, HD__SIGHT_NAPS = 64, HD__SIGHT_ROUNDS = 8 };
+enum { HD__SIGHT_SPINS = 100, HD__SIGHT_NAP = 10000, HD__SIGHT_NAPS = 64, HD__SIGHT_ROUNDS = 8,
+       HD__SIGHT_READS = 1 << 20 };
 
 /* Whether to try again after `tries` tries. The first tries follow at once. Later ones follow a nap, which gives time
    to a thread that lost the processor. A nap uses up HD__SIGHT_NAP tries. */
@@ -19650,8 +19651,10 @@ static bool hd__sight_again(hd__sight_reading *r, uint32_t tries, uint32_t spins
     return true;
 }
 
-/* Reads all moved sites at one moment: no block moves from one to another while they are read. */
+/* Reads all moved sites at one moment: no block moves from one to another while they are read. Gives up after about
+   HD__SIGHT_READS reads, so that a recording with many sites answers Ctrl-C in time. */
 static bool hd__sight_together(hd__sight_reading *r) {
+    const uint32_t most = HD__SIGHT_READS / (r->moved_count + 1);
     for (uint32_t tries = 0;; tries++) {
         bool whole = true;
         for (uint32_t i = 0; i < r->moved_count; i++) whole &= hd__sight_try(r, r->moved[i]);
@@ -19660,7 +19663,7 @@ static bool hd__sight_together(hd__sight_reading *r) {
             whole = site && HD__ATOMIC_LOAD(&site->moves) == r->read[r->moved[i]].moves;
         }
         if (whole) return true;
-        if (!hd__sight_again(r, tries, 20 * HD__SIGHT_SPINS)) return false;
+        if (tries >= most || !hd__sight_again(r, tries, 20 * HD__SIGHT_SPINS)) return false;
     }
 }
 

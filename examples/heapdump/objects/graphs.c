@@ -164,8 +164,6 @@ int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after
     uint8_t *reached[2] = { NULL, NULL };
     const uint8_t *const *live = a->objects.live ? (const uint8_t *const *)reached : NULL;
     identity_pair pair = { .change = NULL };
-    screen s = screen_of(a);
-    uint32_t first = 0;
     hd_total total;
     hd_error err;
     answer r;
@@ -191,8 +189,6 @@ int diff_objects(const arguments *a, const hd_dump *before, const hd_dump *after
     } else if (pair.change) {
         identity_text(a, r.text, &pair);
     }
-    if (!a->view.json && next_change(change, &first))
-        put_next(r.text, &s, a, "what holds the growth", "suspects", a->input.files[0], a->input.files[1], NULL);
     hd_graph_change_free(change);
     hd_identity_change_free(pair.change);
     free(reached[0]), free(reached[1]);
