@@ -1,7 +1,6 @@
 /* Adds up the live heaps of files listed in LIST, one name per line: mpirun -n 8 merge_mpi OUT LIST. Each process
-   takes a share of the files. Then sums are merged in pairs, as rows, which are exact: OUT is the same for any number
-   of processes. A file that cannot be read or added is reported and skipped, and the status is 1. Other failures end
-   all processes, and leave OUT unchanged. */
+   takes a share of the files. Then sums are merged in pairs, as exact rows, so OUT does not depend on the processes.
+   An unreadable file is reported and skipped: status 1. Other failures end all processes, and leave OUT unchanged. */
 #include <limits.h>
 #include <mpi.h>
 #define HEAPDUMP_IMPLEMENTATION

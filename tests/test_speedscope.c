@@ -154,7 +154,7 @@ static void a_text_that_grows_with_the_square_is_refused(void **state) {
     hd_buffer text = { 0 };
     assert_int_equal(speedscope_write(&heap, 1, NULL, hd_out_memory(&text), &err), HD_LIMIT);
     assert_int_equal(err.status, HD_LIMIT);
-    assert_non_null(strstr(err.message, "100005153 frames"));
+    assert_non_null(strstr(err.message, "found 100005153"));
     hd_buffer_free(&text);
     hd_profile_free(p);
 }
