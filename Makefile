@@ -268,8 +268,8 @@ ended = [ $$status = 0 ] || echo "== ended with status $$status" >>$(1); cat $(1
 $(RUNS:%=%.run): %.run: %
 	@{ echo "== $<"; TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1 $<; } >$<.log 2>&1; status=$$?; $(call ended,$<.log)
 
-# A script that hangs fails after 15 minutes; the others continue.
-peer_limit := $(if $(FULL),,timeout --kill-after=10 900)
+# A script that hangs fails after 30 minutes; the others continue.
+peer_limit := $(if $(FULL),,timeout --kill-after=10 1800)
 $(PEERS:%=%.run): %.run: % | all
 	@mkdir -p $(B)/peers
 	@{ echo "== $<"; $(peer_limit) $<; } >$(B)/peers/$(<F).log 2>&1; status=$$?; cat $(B)/peers/$(<F).log; exit $$status

@@ -78,6 +78,7 @@ for step in range(3):
     for i in range(10 + 10 * step):
         h.edge(pending, "element", i, h.node("object", "Request", 1000000, 1001 + 2 * i))
     names.append(h.write("requests%d.heapsnapshot" % step))
+is_command = lambda line: line.startswith("next: ") # it stays whole, to be copied
 figures = re.compile(r"alive$|a step|, retain |retains ")
 for files in names[2:], names:
     lines = [line for line in run("suspects", *files).splitlines() if figures.search(line)]
@@ -85,8 +86,8 @@ for files in names[2:], names:
     for columns in 40, 60, 80:
         out = screen(columns, "suspects", *files)
         check("%d columns, %d files: figures are whole" % (columns, len(files)), lines,
-              [line for line in re.sub(r"\n {8}(?=\S)", " ", out).splitlines() if figures.search(line)])
-        check("... within the terminal", True, max(map(len, out.splitlines())) <= columns)
+              [line for line in re.sub(r"\n {8}(?=\S)", " ", out).splitlines() if figures.search(line) and not is_command(line)])
+        check("... within the terminal", True, max(len(line) for line in out.splitlines() if not is_command(line)) <= columns)
 
 # Names on a narrow terminal -------------------------------------------------------------------------------------------
 

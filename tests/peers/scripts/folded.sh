@@ -65,7 +65,7 @@ done
 check "one heap gets no label" 0 "$(grep -c '^(' sql.json.folded)"
 check "with several heaps, each stack begins with its heap's label" "(blink_gc, pid 1, dump 0x1) (malloc, pid 1, dump 0x1)" "$(grep -o '^([^)]*)' two.json.folded | LC_ALL=C sort -u | paste -sd' ')"
 check "of two dumps the last is written" "32 1" \
-  "$("$tool" convert --to folded "$root/tests/data/trace-viewer/two-dumps.json" 2> err | awk '{ sum += $NF } END { print sum }') $(grep -c 'left out.*dumps' err)"
+  "$("$tool" convert --to folded "$root/tests/data/trace-viewer/two-dumps.json" 2> err | awk '{ sum += $NF } END { print sum }') $(grep -c 'leaves them out.*dumps' err)"
 for kind in live peak total temporary; do
   "$tool" convert --to folded $([ $kind = live ] || echo --kind $kind) "$root/tests/data/small.heaptrack" > kind.folded 2> err
   check "a file of one kind: $kind" "$("$tool" tree --kind $kind --json "$root/tests/data/small.heaptrack" | jq '.heaps[0].rows[0].bytes')" \

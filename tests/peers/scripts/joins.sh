@@ -73,7 +73,7 @@ os.kill(record, signal.SIGCONT)
 time.sleep(0.3)
 PY
 s=$(status timeout -s KILL 60 "$tool" record -o late.json -- /usr/bin/python3 late.py)
-check "programs without an answer in time are counted" "0 1" "$s $(said '^heapdump: 2 programs were not recorded, late[r]* among them: heapdump did not answer in time (was it stopped?)$')"
+check "programs without an answer in time are counted" "0 1" "$s $(said '^heapdump: 2 programs were not recorded (such as late[r]*): heapdump did not answer in time (was it stopped?)$')"
 # heapdump first sees a record when its process is exiting, or has executed a static program. No later snapshot names
 # the process once it has ended.
 gcc -w -O1 -fno-builtin "$common_root/tests/peers/programs/exiting.c" -o exiting -lpthread

@@ -87,14 +87,14 @@ for f in memprof-22-v4 memprof-22-v2 memprof-19-v1; do
   check "$f as version 4: the message has the counts of the written file" "$(count same)" "$(sed -n '$s/heapdump: //p' err)"
   "$tool" convert --to memprof-index --memprof-version rfc -o rfc same 2> err || fail "RFC: $(tail -n 1 err)"
   check "... as RFC, too" "$(count rfc)" "$(sed -n '$s/heapdump: //p' err)"
-  lost=$(sed -n 's/.*only call sites on its call stacks.*: \([0-9]*\) are left out/\1/p' err)
+  lost=$(sed -n 's/.*only call sites on its call stacks.*; left out: \([0-9]*\)/\1/p' err)
   "$tool" convert --to memprof-index --memprof-version 4 -o back rfc 2> err || fail "from RFC: $(tail -n 1 err)"
   check "... and back" "$(count back)" "$(sed -n '$s/heapdump: //p' err)"
   sites() { "$tool" info --json "$1" | jq '.files[0].call_sites'; }
   check "... the message counts the lost call sites: ${lost:-none}" "$(sites same)" "$(($(sites back) + ${lost:-0}))"
 done
 "$tool" convert --to memprof-index --memprof-version rfc -o rfc "$access" 2> err || fail "RFC: $(tail -n 1 err)"
-check "the RFC's layout loses call sites outside all call stacks, and a message says so" 1 "$(grep -c 'only call sites on its call stacks.*: 2 are left out' err)"
+check "the RFC's layout loses call sites outside all call stacks, and a message says so" 1 "$(grep -c 'only call sites on its call stacks.*; left out: 2' err)"
 
 # When heapdump writes the names of accessed data anew, it deflates them.
 "$tool" merge -o merged "$access" 2> err || fail "merging: $(tail -n 1 err)"

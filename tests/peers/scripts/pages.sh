@@ -125,7 +125,7 @@ check "many processes: the largest first, ten of them in the text" "true 10 1" \
      "$tool" pages many.region | tee many.txt | grep -c ' live in ') $(grep -c 'more processes with fewer live bytes: .* (--all)' many.txt)"
 check "... no empty first column of figures" 0 "$(grep -c 'full they are:,' many.txt)"
 check "a process that is not recorded: status 1" "1 1" "$(status "$tool" pages 1) $(grep -c 'no recording of this user.*start the program with: heapdump record -- COMMAND' err)"
-check "record refuses --blocks with --sample" "2 1" "$(status "$tool" record --blocks --sample 1k -- true) $(grep -c 'a sample does not' err)"
+check "record refuses --blocks with --sample" "2 1" "$(status "$tool" record --blocks --sample 1k -- true) $(grep -c 'which misses blocks' err)"
 check "an invalid page size: usage error" "2" "$(status "$tool" pages --page-size 5000 planted.region)"
 check "a truncated region: status 1" 1 "$(head -c 100000 planted.region > cut.region; status "$tool" pages cut.region)"
 
