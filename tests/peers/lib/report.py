@@ -218,7 +218,7 @@ def both(b, page):
     page.open(b, 'raw')
     quiet(b, 'MemProf')
     page.open(b, 'cut')
-    check('omitted entries are counted', True, 'at most, is <other>' in shown(b, 'told') and cells(b, '.other') > 1)
+    check('omitted entries are counted', True, 'each, is <other>' in shown(b, 'told') and cells(b, '.other') > 1)
     check('... and are in the total', text(sum(r['bytes'] for r in page.told('info', '--json', 'large.json')['files'][0]['heaps'])), shown(b, 'told').split(';')[0])
 
 def typed(b, field, words):

@@ -189,7 +189,7 @@ rm -f no
 for option in "--prune min-bytes=1" "--base cold" "--like 22" --full-schema --hot-cold-schema; do
   for way in "merge $data/memprof-19.raw" "merge trace.json" "merge --to memprof-raw $data/memprof-19.raw" "convert --to chrome cold" \
     "convert --to memprof-raw $data/memprof-19.raw" "convert --to heapsnapshot $data/node-small.heapsnapshot"; do
-    check "$way $option is refused" "2 1 " "$(status "$tool" ${way%% *} $option -o no ${way#* }) $(grep -c -e "${option%% *} is of indexed profiles" err) $(ls no 2> /dev/null)"
+    check "$way $option is refused" "2 1 " "$(status "$tool" ${way%% *} $option -o no ${way#* }) $(grep -c -e "${option%% *} is for indexed profiles" err) $(ls no 2> /dev/null)"
   done
 done
 check "--memprof-version is refused, too, except for raw profiles" "2 2 0" "$(status "$tool" merge --memprof-version 3 -o no trace.json) $(
