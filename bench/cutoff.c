@@ -4,7 +4,7 @@
 
    Each policy gets the value with the largest output that does not exceed the size. "explained" is the measure by
    which budgets are spent: the share of the information about the cells (in bits, weighted by bytes) that the listed
-   entries give. "<other>": bytes that the tree shows in such lines. */
+   entries give. "<other>": bytes that the tree shows in these lines. */
 #include <math.h>
 #define HEAPDUMP_IMPLEMENTATION
 #include "../heapdump.h"
@@ -45,7 +45,7 @@ static uint32_t entry_in(const hd_breakdown *all, const hd_breakdown *b, uint32_
     return hd_breakdown_find(all, nodes);
 }
 
-/* The explained share: the information of these entries over that of a list of all cells. */
+/* The explained share: the information of these entries divided by the information of a list of all cells. */
 static double explained(const hd_breakdown *all, const hd_breakdown *b) {
     hd__mem m = hd__mem_options(NULL);
     hd__arena arena = { 0 };

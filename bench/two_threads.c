@@ -59,7 +59,7 @@ static void give(worker *w, block *b) {
 
 static void descend(worker *w, int depth);
 
-/* One frame of the program: allocates a block for its own use, and one that lives longer. */
+/* One frame of the program: allocates a block for its own use, and a block that lives longer. */
 static inline __attribute__((always_inline)) void work(worker *w, int depth) {
     block *own = take(w, depth);
     if (depth) descend(w, depth - 1);

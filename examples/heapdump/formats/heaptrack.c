@@ -126,7 +126,7 @@ static hd_status heaptrack_look_ahead(heaptrack *t) {
     return HD_OK;
 }
 
-/* The command line, whose arguments may contain line breaks. */
+/* The command line. Its arguments may contain line breaks. */
 static hd_status heaptrack_before(heaptrack *t) {
     hd_lines *l = &t->lines;
     if (!*t->process && hd_lines_take(l, "X ")) return heaptrack_command(t), heaptrack_look_ahead(t);

@@ -120,7 +120,7 @@ HD_UNUSED static bool hprof_field_name(hprof *h, uint64_t id, hd_str before, uin
     return !h->status && (before.len || hprof_map_put(h, &h->name_of, id, *number));
 }
 
-/* How instances of a class that has this name hold `referent`, and what they say. */
+/* Sets how instances of a class hold `referent`, and which kind of value they have. */
 HD_UNUSED static void hprof_class_kind(hprof *h, hprof_class *c) {
     static const struct { const char *name; uint8_t holds, says; } kinds[] = {
         { "java/lang/ref/SoftReference", HPROF_SOFT, 0 }, { "java/lang/ref/WeakReference", HPROF_WEAK, 0 },

@@ -86,7 +86,7 @@ HD_UNUSED static bool hprof_says_reference(hprof *h, const hprof_class *c, uint6
     return true;
 }
 
-/* An instance of a class whose super classes are all known. */
+/* An instance of a class, if all its super classes are known. */
 HD_UNUSED static bool hprof_instance(hprof *h, uint64_t id, uint32_t class_index, const uint8_t *data,
                                      uint32_t size) {
     const hprof_class *c = &h->classes[class_index];

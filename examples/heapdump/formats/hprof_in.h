@@ -26,7 +26,7 @@ typedef struct hprof_ref { uint32_t offset, name; } hprof_ref; /* offset in the 
 /* How references of java.lang.ref hold. */
 enum { HPROF_STRONG, HPROF_SOFT, HPROF_WEAK };
 
-/* What an instance of the class has to say. */
+/* Kinds of values that instances of a class have. */
 enum { HPROF_PLAIN, HPROF_STRING, HPROF_BOXED, HPROF_NAMED, HPROF_THREAD };
 
 typedef struct hprof_class {
@@ -55,7 +55,7 @@ typedef struct hprof_kept {
     uint32_t size;               /* of the whole text; hprof.bytes has HPROF_TEXT bytes of it at most */
 } hprof_kept;
 
-/* An object beside its size, until that is known. */
+/* An object, until its size is known. */
 typedef struct hprof_sized {
     uint64_t id;
     uint32_t of, length;         /* of: class, HPROF_ARRAY + type, or HPROF_CLASS; length: of an array, the class of a
@@ -260,7 +260,7 @@ HD_UNUSED static bool hprof_map_put(hprof *h, hprof_map *m, uint64_t id, uint32_
     return true;
 }
 
-/* The text of a string, empty if the file has none with this id. */
+/* The text of a string, empty if no string of the file has this id. */
 HD_UNUSED static hd_str hprof_string(const hprof *h, uint64_t id) {
     uint32_t i = hprof_map_get(h, &h->text_of, id);
     hd_str none = { "", 0 };

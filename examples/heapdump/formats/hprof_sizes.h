@@ -179,7 +179,7 @@ HD_UNUSED static void hprof_lay_out(const hprof *h, const struct hprof_layout *l
         for (uint32_t k = 0; k < count[i]; k++) hprof_place(s, size[i]);
 }
 
-/* Sizes of all classes whose super classes are known. `shape` has a place for each class. */
+/* Sizes of all classes with known super classes. `shape` has a place for each class. */
 HD_UNUSED static void hprof_class_sizes(hprof *h, const struct hprof_layout *l, hprof_shape *shape) {
     uint32_t chain[HPROF_DEPTH];
     for (size_t i = 0; i < h->class_count; i++) shape[i].end = 0;
@@ -204,7 +204,7 @@ HD_UNUSED static uint64_t hprof_array_size(const hprof *h, const struct hprof_la
     return (base + length * width + 7) / 8 * 8;
 }
 
-/* How many distances agree with a layout, less those that contradict it. */
+/* How many distances agree with a layout, minus the distances that contradict it. */
 HD_UNUSED static int64_t hprof_agreement(hprof *h, const struct hprof_layout *l, hprof_shape *shape) {
     int64_t sum = 0;
     hprof_class_sizes(h, l, shape);

@@ -204,19 +204,23 @@ int capture_jvm(const arguments *a) {
     char usual[96], path[PATH_MAX], seen[PATH_MAX];
     const char *file = a->out.file;
     struct stat st;
-    bool plain;
+    bool plain, next_to;
     int status = jvm_find(&j, a->input.files[0]), fd;
     if (status) return status;
     snprintf(usual, sizeof usual, "heapdump.%s.%ld.hprof", *j.name ? j.name : "java", (long)j.pid);
     if (!file) file = usual;
     plain = strcmp(file, "-") && !ends_with(file, ".gz") && !ends_with(file, ".zst") && !ends_with(file, ".xz") &&
             (stat(file, &st) || S_ISREG(st.st_mode));
-    if (!dump_path(&j, file, plain && has_same_files(&j), path, seen)) {
+    next_to = plain && has_same_files(&j);
+    if (!dump_path(&j, file, next_to, path, seen)) {
         display(stderr, "heapdump: cannot write %s: %s\n", file, strerror(errno));
         return BAD_INPUT;
     }
     /* HotSpot takes files and connections only from its own user. */
-    if (!geteuid() && (setegid(j.gid) || seteuid(j.uid))) return BAD_INPUT;
+    if (!geteuid() && (setegid(j.gid) || seteuid(j.uid))) {
+        display(stderr, "heapdump: process %ld: cannot act as its user: %s\n", (long)j.pid, strerror(errno));
+        return BAD_INPUT;
+    }
     fd = jvm_attach(&j);
     if (fd >= 0) status = jvm_dump(&j, fd, path, a->watch.live);
     if (!getuid() && (seteuid(0) || setegid(0))) return BAD_INPUT;
@@ -225,7 +229,7 @@ int capture_jvm(const arguments *a) {
     if (fd < 0) return BAD_INPUT;
     if (status) return unlink(seen), status;
     if (stat(seen, &st)) st.st_size = 0;
-    if (!plain || !has_same_files(&j) || rename(seen, file)) {
+    if (!next_to || rename(seen, file)) {
         status = copy_dump(seen, file, file == usual);
         unlink(seen);
     }

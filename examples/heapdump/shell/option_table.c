@@ -56,8 +56,7 @@ const option_row option_rows[] = {
     { "", "top", "K", take_count, AT(cut.cutoff.top),
       "list the K largest children of each entry\n"
       "An entry has up to K callees and K types. A deep tree stays large: --output-bytes and --min-share make "
-      "smaller "
-      "files." },
+      "smaller files." },
     { "top", "top", "K", take_count, AT(cut.cutoff.top), "number of names [20; on a terminal, as fits]" },
     { "classes", "top", "K", take_count, AT(cut.cutoff.top), "number of classes [all; on a terminal, as fits]" },
     { "retained", "top", "K", take_count, AT(cut.cutoff.top), "number of objects [20; on a terminal, as fits]" },
