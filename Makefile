@@ -272,7 +272,7 @@ $(RUNS:%=%.run): %.run: %
 peer_limit := $(if $(FULL),,timeout --kill-after=10 1800)
 $(PEERS:%=%.run): %.run: % | all
 	@mkdir -p $(B)/peers
-	@{ echo "== $<"; $(peer_limit) $<; } >$(B)/peers/$(<F).log 2>&1; status=$$?; cat $(B)/peers/$(<F).log; exit $$status
+	@{ echo "== $<"; $(peer_limit) bash $<; } >$(B)/peers/$(<F).log 2>&1; status=$$?; cat $(B)/peers/$(<F).log; exit $$status
 
 .PHONY: rooms
 rooms: ## check the structure: rooms of heapdump.h, floors of the command, places of each format
