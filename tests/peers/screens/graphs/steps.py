@@ -172,7 +172,9 @@ class Walk:
         if mode and mode != "more":
             if at < len(self.steps) and self.steps[at].is_tree:
                 return 1
-            return int(shows(mode[1][mode[2]], label)) if mode[1] else int(mode[4] in (None, label))
+            if mode[1]:
+                return int(shows(mode[1][mode[2]], label))
+            return int(not label or mode[4] in (None, "", label))  # a reference without a name may be by any field
         if at == len(self.steps):
             return 0
         if (at, label) not in self.known:

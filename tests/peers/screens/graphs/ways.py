@@ -207,7 +207,7 @@ class Tree(Walk):
         if mode:                               # within a list: (remaining elements, next field, class)
             left, k, c = mode
             fields = (RAW_LIST.fullmatch(text)[4] or "").split(" › ")
-            if clean(label) != fields[k]:
+            if fields != [""] and clean(label) != fields[k]:
                 return
             counts = self.g.cls[o] == c        # objects of the class between two elements count, too
             if k + 1 == len(fields):
