@@ -1,23 +1,23 @@
 /* heapdump.h - record heaps, read heap dumps, explain memory use
 
-   A single-file library for C99 and later, and C++11 and later. In ONE source file:
+   heapdump.h is a library in one file, for C99 or later and for C++11 or later. In exactly one source file, write:
 
        #define HEAPDUMP_IMPLEMENTATION
        #include "heapdump.h"
 
-   and in the others just the #include. stb_ds.h must be on the include path (Debian:
-   libstb-dev, `pkg-config --cflags stb`); link with -lpthread where that is a library.
+   All other source files need only the #include. The compiler must find stb_ds.h (on Debian: install libstb-dev, and
+   use `pkg-config --cflags stb`). Link the program with -lpthread.
 
    QUICK START
 
        // read a heap dump, print where the memory is
        hd_dump *dump; hd_error err;
        if (hd_read_file("app.json", NULL, &dump, &err)) { puts(err.message); return 1; }
-       for (size_t i = 0; i < hd_dump_heap_count(dump); i++)   // per process, dump, allocator
+       for (size_t i = 0; i < hd_dump_heap_count(dump); i++)   // one heap per process, dump, allocator
            hd_print_tree(hd_dump_heap(dump, i), NULL, hd_out_file(stdout), &err);
 
-       // which object keeps the most memory alive, where the format knows objects (V8, Dart, .NET CF)
-       const hd_graph *graph = hd_dump_graph(dump);            // NULL: it knows none
+       // find the object that keeps most memory alive (only in snapshots of objects: V8, Dart, .NET)
+       const hd_graph *graph = hd_dump_graph(dump);            // NULL: the file has no objects
        hd_dominators *dom; uint32_t most;
        if (graph && !hd_graph_dominators(graph, NULL, &dom, &err)) {
            if (hd_dominators_top(dom, 1, &most))
@@ -28,7 +28,7 @@
 
        // record the calls of your allocator
        hd_recorder *rec = hd_recorder_create(NULL, NULL);
-       HD_SCOPE("engine", "LoadLevel");            // a pseudo-stack frame, to the end of the block
+       HD_SCOPE("engine", "LoadLevel");            // names the work until the end of this C block
        void *p = malloc(100);
        hd_record_alloc(rec, p, 100, "Texture");    // after allocating
 
@@ -39,154 +39,162 @@
        free(p);
        hd_recorder_free(rec);
 
-       // to let another process read the recording, even after a crash: hd_recorder_desc.region, >>region
+       // Another process can read a recording, even after a crash: set hd_recorder_desc.region (>>region).
 
-   The library has three models. A *profile* has the call stacks that allocated memory. Each cell is a self size at
-   one node of every axis (axis 0 is the backtrace tree, axis 1 the type). A *breakdown* is a condensed profile. It
-   has cumulative sizes of the nodes worth listing, and `<other>` for the rest. An hd_heap is a profile or a breakdown
-   with a label of its origin; printing and writing functions take either. A *graph* has the live objects and their
-   references. Its dominator tree is a breakdown too, so the same functions print and write it.
+   The library stores memory use in three kinds of objects.
+   A *profile* stores bytes by call stack and type. The call stacks form a tree, whose nodes are functions. The types
+   form a second tree. Each such tree is called an axis of the profile. A cell of the profile stores the bytes for one
+   node of every axis, without the bytes of callees (the self size).
+   A *breakdown* is a profile in which small entries are left out. An entry stores the bytes of a node with all its
+   children (the cumulative size). `<other>` is the name for bytes of entries that are left out.
+   A *graph* stores live objects and their references. The dominator tree of a graph is a breakdown.
+   An hd_heap is a profile or a breakdown with its process, dump, time and allocator. The functions for printing and
+   writing accept every hd_heap.
 
-   OPTIONS FOR THE INCLUDER, defined before the #include
+   OPTIONS: macros that a program can define before the #include
 
-       HEAPDUMP_IMPLEMENTATION  compile the implementation here
-       HEAPDUMP_STATIC          all functions static: a private copy for this source file
-       HEAPDUMP_API             the specifier of each declaration (default extern)
-       HEAPDUMP_ASSERT(x)       checks of the library's own invariants (default: none)
-       HEAPDUMP_NO_STDIO        no <stdio.h>: leaves out hd_out_file
-       HEAPDUMP_NO_SIMD         portable code only: no SSE2, no AVX2
-       HEAPDUMP_NO_THREADS      no locks, no thread-local state: for single-threaded programs (implied
-                                on WebAssembly's wasi)
-       HEAPDUMP_LARGE_BLOCK     on Linux, the size in bytes at which the default allocator maps a block from the OS,
-                                in large pages, and unmaps it when freed (default 1 MiB; SIZE_MAX: never). Ignored
-                                under AddressSanitizer, which must see every block
-       HEAPDUMP_STB_DS_H        the path of stb_ds (default "stb_ds.h")
-       HD_MAX_AXES              the largest number of axes in a profile, 2 or more (default 8). The file with the
-                                implementation decides; other files may define another number
-       HEAPDUMP_NO_RECORDER     leaves out tracker, register, recorder, and the provider's recorder functions;
-                                HD_SCOPE does nothing
-       HEAPDUMP_NO_GRAPH        leaves out graphs, and with them .NET CF, Dart and V8
-       HEAPDUMP_NO_CHROME       leaves out Chromium traces, the dump provider, and hd_recorder_write
-       HEAPDUMP_NO_NETCF        leaves out .NET CF; HEAPDUMP_NO_DART Dart; HEAPDUMP_NO_MEMPROF MemProf;
-                                HEAPDUMP_NO_V8 V8
+       HEAPDUMP_IMPLEMENTATION  compile the implementation in this source file
+       HEAPDUMP_STATIC          make all functions static: this source file gets a private copy of the library
+       HEAPDUMP_API             the specifier of each declaration (default: extern)
+       HEAPDUMP_ASSERT(x)       checks the library's own invariants (default: no checks)
+       HEAPDUMP_NO_STDIO        does not include <stdio.h>, and leaves out hd_out_file
+       HEAPDUMP_NO_SIMD         uses only portable code, without SSE2 and AVX2
+       HEAPDUMP_NO_THREADS      uses no locks and no thread-local variables, for programs with one thread (this is
+                                the default on WebAssembly's wasi)
+       HEAPDUMP_LARGE_BLOCK     on Linux, the default allocator maps blocks of this size in bytes or more directly
+                                from the OS, in large pages (default: 1 MiB; SIZE_MAX: never). The macro has no
+                                effect with AddressSanitizer, which must see every block
+       HEAPDUMP_STB_DS_H        the path of stb_ds (default: "stb_ds.h")
+       HD_MAX_AXES              the largest number of axes in a profile, 2 or more (default: 8). The value in the
+                                file with the implementation counts; other files may define another value
+       HEAPDUMP_NO_RECORDER     leaves out the functions that record allocations; HD_SCOPE then does nothing
+       HEAPDUMP_NO_GRAPH        leaves out graphs of objects, and the formats .NET CF, Dart and V8
+       HEAPDUMP_NO_CHROME       leaves out Chromium traces, memory dump providers, and hd_recorder_write
+       HEAPDUMP_NO_NETCF        leaves out the format .NET CF
+       HEAPDUMP_NO_DART         leaves out the format Dart
+       HEAPDUMP_NO_MEMPROF      leaves out the format MemProf
+       HEAPDUMP_NO_V8           leaves out the format V8
        HEAPDUMP_NO_FOLDED       leaves out folded stacks
        HEAPDUMP_NO_PPROF        leaves out pprof
        HEAPDUMP_NO_ROWS         leaves out rows for SQL engines
 
-   FROM EARLIER VERSIONS: one function reads all documents. X is netcf, dart, v8 or memprof
+   FROM EARLIER VERSIONS: hd_read_as replaces the old functions for single formats. X is netcf, dart, v8 or memprof
 
-       hd_X_read(in, o, &doc, err)   hd_read_as(&hd_format_X, in, o, &dump, err), then hd_dump_X(dump); of memprof
-                                     with o->no_heaps
+       hd_X_read(in, o, &doc, err)   hd_read_as(&hd_format_X, in, o, &dump, err), then hd_dump_X(dump); for memprof,
+                                     set o->no_heaps
        hd_X_graph(doc)               hd_dump_graph(dump)
        hd_X_warning_count(doc)       hd_dump_warning_count(dump)
-       hd_X_free(doc)                hd_dump_free(dump); hd_memprof_free frees results of mergers and indexes
+       hd_X_free(doc)                hd_dump_free(dump); hd_memprof_free frees only results of other calls
 
-   ROOMS (search for the tag; most are in the file twice, as API and as implementation)
+   ROOMS: the parts of this file. To find a part, search for its tag; most tags occur twice, before the declarations
+   and before the implementation
 
        >>platform            atomics, mutexes, pages of the OS
        >>text                status, errors, messages; strings
        >>memory              allocators, limits, options, reports; arrays, arenas
        >>numbers             checked sums, 128 bits, logarithms
-       >>sets                rows found by their hash; sorts
+       >>sets                hash tables; sorting
        >>io                  input and output: memory, files, callbacks
-       >>lines               texts line by line
-       >>json                streaming writer; pull parser, which is private
-       >>heap                axes, cells, amounts; profiles, breakdowns; the label of a heap
-       >>cutoff              which entries a breakdown lists: thresholds, budgets
-       >>condense            breakdowns of profiles, smaller ones of breakdowns
-       >>heap.merge          heaps added up; canonical order of profiles
-       >>heap.ops            a heap made of another: filter, reroot, invert, rename
-       >>heap.diff           two heaps side by side
-       >>print               trees, lists of names, diffs: as rows, as text
-       >>graph               objects, references, roots: looking
-       >>graph.fill          graphs filled, by object or by columns, and sealed
-       >>graph.merge         one graph of several
+       >>lines               reading a text line by line
+       >>json                writing JSON; a private parser
+       >>heap                profiles, breakdowns, and the heaps that contain them
+       >>cutoff              the choice of the entries that a breakdown lists
+       >>condense            making breakdowns from profiles, and smaller breakdowns
+       >>heap.merge          adding up heaps; sorting profiles
+       >>heap.ops            making one heap from another: filter, reroot, invert, rename
+       >>heap.diff           comparing two heaps
+       >>print               printing trees, lists of functions, and diffs
+       >>graph               reading objects, references and roots
+       >>graph.fill          filling a graph
+       >>graph.merge         merging several graphs into one
        >>graph.reach         reachability, retained sizes, referrers, paths
        >>graph.dominators    immediate dominators, the dominator tree
        >>graph.classes       histograms, diff of graphs
-       >>places              where the code of frames is: mappings, build ids, addresses
-       >>dump.model          the content of a file: heaps, scalars, the document of its format
-       >>region              recorders in memory that other processes can read
-       >>tracker             contexts, the thread-local pseudo-stack, categories, capture modes
-       >>register.buckets    blocks registered on one page of addresses
-       >>register            address -> (size, context), straight on the OS's memory
-       >>recorder.sites      allocated bytes by context: counters that threads add to; the peak
-       >>recorder            the calls for malloc hooks
-       >>recorder.resize     blocks that are reallocated
-       >>recorder.sight      records in a region, none of them trusted
-       >>recorder.view       snapshots, of this process or of another, live or dead
-       >>recorder.pages      how full the pages with live blocks are, and which contexts hold them
-       >>trace.write         heap dumps written as Chromium traces; deduplicators
-       >>trace.value         values of a trace being read, and complaints about them
-       >>trace.read          events of a trace: dictionaries, heaps, scalars
-       >>trace.old           heaps of the old format: into cells, or cumulative sizes
-       >>trace.resolve       events made into heaps
-       >>trace.add           heap dumps inserted into a trace that is there
-       >>provider            dump providers and the manager that asks them
-       >>netcf.read          .NET Compact Framework and XNA heap dumps (text), record by record
-       >>netcf.document      a dump in memory: a graph for each application domain
-       >>netcf.write         dumps from documents or from any graph
-       >>dart.read           Dart VM heap snapshots, record by record
-       >>dart.document       a snapshot in memory: its graph, and data without a column there
-       >>dart.write          snapshots from documents or from any graph
-       >>dart.ask            strings, lengths, libraries, diff by identity
+       >>places              code locations: mappings, build ids, addresses
+       >>dump.model          the content of a file: heaps, numbers, objects
+       >>region              shared memory for recordings
+       >>tracker             call stacks of allocations; scopes and their categories
+       >>register.buckets    the table of live blocks: one page of addresses
+       >>register            the table of live blocks: address -> (size, call stack)
+       >>recorder.sites      counters of bytes by call stack; the peak
+       >>recorder            the functions that malloc hooks call
+       >>recorder.resize     recording calls of realloc
+       >>recorder.sight      reading records in shared memory that may be damaged
+       >>recorder.view       snapshots of this process, or of another one
+       >>recorder.pages      memory pages with live blocks: fragmentation
+       >>trace.write         writing Chromium traces
+       >>trace.value         reading traces: values and error messages
+       >>trace.read          reading traces: events
+       >>trace.old           reading traces: the old format of heaps
+       >>trace.resolve       reading traces: making heaps from events
+       >>trace.add           adding heap dumps to an existing trace
+       >>provider            memory dump providers of a program, and their manager
+       >>netcf.read          reading .NET Compact Framework heap dumps, by record
+       >>netcf.document      a .NET dump in memory: one graph for each application domain
+       >>netcf.write         writing .NET Compact Framework heap dumps
+       >>dart.read           reading Dart VM heap snapshots, by record
+       >>dart.document       a Dart snapshot in memory: its graph and its other data
+       >>dart.write          writing Dart snapshots
+       >>dart.ask            strings, lengths, libraries; comparing by identity
        >>digest              MD5, BLAKE3: LLVM's ids of names, frames and call stacks
-       >>memprof.raw         raw profiles of clang's -fmemory-profile: read into columns
-       >>memprof.raw.write   raw profiles written, in any version
-       >>memprof.merge       raw profiles added up, by call stack
-       >>memprof.frames      their call stacks as frames; profiles of them
-       >>memprof.index       indexed profiles, which -fmemory-profile-use reads: columns, look-ups
-       >>memprof.index.access samples of accesses to data: the end of version 4
-       >>memprof.index.read  LLVM's layouts of these, read
-       >>memprof.index.build indexed profiles of raw ones
-       >>memprof.index.merge indexed profiles of records, and of each other
-       >>memprof.index.write LLVM's layouts, written
-       >>memprof.rfc.read    the RFC's layout, read
-       >>memprof.rfc.write   the RFC's layout, written
-       >>memprof.rows        MemProf files as heap dumps: rows of the registry
-       >>folded              folded stacks, the input of flame graphs
-       >>v8.read             nodes and edges of V8 heap snapshots (.heapsnapshot): into columns
-       >>v8.document         a snapshot in memory: its graph, and data without a column there
-       >>v8.distance         distances from the roots, as DevTools has them
-       >>v8.values           values of nodes: strings, numbers, lengths, names
-       >>v8.origins          source locations of objects, call stacks that allocated them
-       >>v8.write            snapshots from documents or from any graph
-       >>v8.match            which node of one snapshot is which of another
-       >>pprof.read          pprof profiles: all but their samples
-       >>pprof.resolve       their samples, made into heaps
-       >>pprof.write         pprof profiles of heaps
-       >>rows.write          rows for SQL engines, of any heaps: CSV, JSON lines
-       >>rows.heaps          rows made into heaps
-       >>rows.read           rows of CSV and JSON lines, cell by cell
-       >>dump                the registry: one row per format; hd_read_*
+       >>memprof.raw         reading raw profiles of clang's -fmemory-profile
+       >>memprof.raw.write   writing raw profiles
+       >>memprof.merge       adding up raw profiles
+       >>memprof.frames      function names in raw profiles; making profiles
+       >>memprof.index       indexed profiles for clang's -fmemory-profile-use
+       >>memprof.index.access accesses to data in version 4
+       >>memprof.index.read  reading indexed profiles of LLVM
+       >>memprof.index.build making indexed profiles from raw profiles
+       >>memprof.index.merge building indexed profiles; adding them up
+       >>memprof.index.write writing indexed profiles of LLVM
+       >>memprof.rfc.read    reading the format of the RFC
+       >>memprof.rfc.write   writing the format of the RFC
+       >>memprof.rows        reading MemProf files as heap dumps
+       >>folded              reading and writing folded stacks for flame graphs
+       >>v8.read             reading V8 heap snapshots (.heapsnapshot)
+       >>v8.document         a V8 snapshot in memory: its graph and its other data
+       >>v8.distance         distances from the roots, as in DevTools
+       >>v8.values           values of objects: strings, numbers, lengths, names
+       >>v8.origins          source locations and allocation call stacks of objects
+       >>v8.write            writing V8 snapshots
+       >>v8.match            matching the objects of two snapshots
+       >>pprof.read          reading pprof profiles, except their samples
+       >>pprof.resolve       making heaps from pprof samples
+       >>pprof.write         writing pprof profiles
+       >>rows.write          writing rows for SQL engines: CSV, JSON lines
+       >>rows.heaps          making heaps from rows
+       >>rows.read           reading CSV and JSON lines
+       >>dump                the list of all formats; hd_read and its variants
 
    NAMES
 
-       hd_, HD_, HEAPDUMP_   public
-       _create, _free        makes and frees an object; freeing NULL is fine
-       _desc, _options       options of _create; options of another call
-       _count and an index   the number of items, and each item; past the last NULL, or zeros
-       _memory               bytes that an object holds
-       _open, _next, _close  a reader that holds one record at a time
-       _read, _write         a whole file
-       _info, _row           the result of an accessor; one line of a result
-       bytes, blocks         sizes; numbers of allocations
-       node, cell, entry     of an axis; of a profile; of a breakdown
+       hd_, HD_, HEAPDUMP_   prefixes of public names
+       _create, _free        make and free an object; freeing NULL is allowed
+       _desc, _options       _desc: options of a _create function; _options: options of another function
+       _count                the number of items; a function with an index returns each item
+       _memory               returns the bytes that an object uses
+       _open, _next, _close  functions of a reader, which keeps only one record in memory
+       _read, _write         read or write a whole file
+       _info, _row           _info: the result of a function; _row: one line of a result
+       bytes, blocks         bytes: a size; blocks: a number of allocations
+       node, cell, entry     a node is part of an axis, a cell of a profile, an entry of a breakdown
 
    CONVENTIONS
 
-   A function that can fail returns hd_status (HD_OK is 0). It writes results through its last pointers, and only on
-   success. `hd_error *` and every options struct may be NULL; zero in an option means the default.
-   Functions named _create return the object, or NULL. Freeing NULL does nothing. Recording into a NULL recorder does
-   nothing, so a program keeps running if it could not make one. Any other NULL object or result pointer gives
-   HD_INVALID, NULL or zeros. So does an accessor with an index past the last; its numbers of nodes or objects are
-   then HD_NONE.
-   Objects are not synchronised unless their comment says so. Distinct objects never share state.
-   The library never prints, aborts or exits, and treats all input as hostile.
-   Returned strings (hd_str) are not NUL-terminated, and live as long as the object that owns them.
+   A function that can fail returns hd_status; HD_OK is 0. If the function succeeds, it writes its results through its
+   last pointers. The argument `err` (hd_error *) may be NULL. The argument `options` may be NULL. Each option that is
+   zero has its default value.
+   Functions named _create return the new object, or NULL if they fail. Freeing NULL does nothing. Recording into a
+   NULL recorder does nothing, so a program keeps running if hd_recorder_create failed. For any other NULL argument, a
+   function returns HD_INVALID, NULL or zeros. If an index is too large, a function returns NULL, zeros,
+   or HD_NONE as the number of a node or object.
+   Two threads must not use one object at the same time, unless the comment of the object allows it. Two objects never
+   share state.
+   The library never prints, aborts or exits. The library checks all input: a damaged or hostile file cannot harm it.
+   Strings that the library returns (hd_str) are not NUL-terminated. A string is valid until its owner is freed.
 
-   INDEX: all functions by task, each with an example of its use (in examples/; heapdump/ is the command, recorder/
-   the preload library; tests/ has the functions that neither calls)
+   INDEX: all functions by task, each with a file that uses the function. The files are in examples/; heapdump/ is the
+   command and recorder/ the preload library. tests/ stands for functions that only the tests use
 
        Read a dump of any format
          read_dump.c         hd_read_file hd_dump_heap_count hd_dump_heap hd_dump_free
@@ -200,7 +208,7 @@
          bottom_up.c         hd_print_top
          to_json.c           hd_tree
          heapdump/           hd_print_label hd_diff_tree hd_top
-       Fill and look at profiles and breakdowns
+       Fill and read profiles and breakdowns
          cumulative_sizes.c  hd_axis_child hd_profile_create hd_profile_free hd_profile_node hd_profile_add
                              hd_breakdown_from_cumulative hd_breakdown_free hd_breakdown_find
          add_profiles.c      hd_standard_error hd_profile_add_amount hd_profile_cells
@@ -212,23 +220,23 @@
          cumulative_sizes.c  hd_breakdown_cut
          record_engine.c     hd_export
          heapdump/           hd_heap_break_down
-       Add heaps up
+       Add up heaps
          merge_files.c       hd_merger_create hd_merger_add hd_merger_finish hd_merger_memory hd_merger_free
          add_profiles.c      hd_profile_merge hd_profile_sort
          merge_diff.c        hd_merge
          merge_mpi.c         hd_merger_finish_parts
-       Filter, hide, rename, turn around
+       Filter, hide, rename, invert
          bottom_up.c         hd_invert hd_breakdown_axis_profile
          heapdump/           hd_profile_rename hd_filter hd_reroot hd_hide_nodes hd_invert_for hd_breakdown_axis
          tests/              hd_hide
        Compare heaps
          merge_diff.c        hd_compare hd_diff_free
-       Look at objects, references, roots
+       Read objects, references, roots
          who_holds.c         hd_root_kind_name hd_graph_object hd_graph_class hd_graph_root hd_graph_field
          graph_by_columns.c  hd_graph_free hd_graph_object_count hd_graph_duplicate hd_graph_index hd_graph_validate
          heapdump/           hd_root_flag_name hd_reference_kind_name hd_graph_class_count hd_graph_root_count
                              hd_graph_find hd_graph_summarize hd_graph_root_name
-       Ask who keeps objects alive: paths, dominators, retained size
+       Find out why objects are alive: paths, dominators, retained size
          who_holds.c         hd_graph_paths hd_paths_free hd_graph_dominators hd_dominators_free hd_dominators_top
          heapdump/           hd_graph_reach hd_graph_retained hd_graph_classes_retained hd_graph_referrers
                              hd_links_free hd_graph_paths_from hd_dominator_tree
@@ -253,7 +261,7 @@
                              hd_recorder_fork_prepare hd_recorder_fork_parent hd_recorder_fork_child
                              hd_recorder_note hd_recorder_region_bytes hd_recorder_remove_module
          tests/              hd_recorder_set_process hd_recorder_allocator_stats
-       Snapshots of recordings, also of other processes
+       Snapshots of recordings, in this or another process
          crash_reporter.c    hd_recorder_view hd_recorder_view_snapshot hd_region_init
          record_scopes.cc    hd_recorder_snapshot
          provider_stored.c   hd_contexts_profile
@@ -261,10 +269,10 @@
                              hd_recorder_view_lifetimes hd_recorder_view_modules hd_recorder_view_allocator_stats
                              hd_region_used hd_region_end
          recorder/           hd_region_ended
-       How full pages are
+       Find fragmentation: memory pages
          live_blocks.c       hd_recorder_pages hd_pages_total hd_pages_count hd_pages_use hd_pages_free
          heapdump/           hd_recorder_view_pages hd_recorder_view_block_pages
-       Scopes, contexts, call stacks of allocations
+       Scopes and call stacks of allocations
          script_scopes.c     hd_contexts_create hd_contexts_free hd_contexts_child hd_contexts_memory
                              hd_tracker_start hd_tracker_stop hd_tracker_running hd_tracker_set_recording
                              hd_tracker_set_heap_profiling hd_tracker_set_categories hd_tracker_depth hd_scope_begin
@@ -272,7 +280,7 @@
          provider_stored.c   hd_contexts_count hd_tracker_snapshot
          live_blocks.c       hd_contexts_frame
          recorder/           hd_tracker_set_thread
-       A table of addresses
+       A table of live blocks by address
          register_alone.c    hd_register_create hd_register_free hd_register_insert hd_register_find
                              hd_register_remove hd_register_set_context hd_register_count hd_register_clear
                              hd_register_next
@@ -337,16 +345,16 @@
                              hd_memprof_builder_finish hd_memprof_builder_free hd_memprof_index_write
                              hd_dump_memprof_index hd_dump_set_memprof_index
          tests/              hd_memprof_builder_memory
-       pprof, and rows for SQL engines
+       Write pprof, and rows for SQL engines
          merge_mpi.c         hd_rows_write
          heapdump/           hd_rows_writer_create hd_rows_writer_columns hd_rows_writer_add hd_rows_writer_finish
                              hd_rows_writer_free
          tests/              hd_pprof_write
-       Where the code of frames is
+       Code locations of functions
          heapdump/           hd_places_create hd_places_free hd_places_find hd_places_mapping_count
                              hd_places_mapping
          tests/              hd_places_map hd_places_add
-       A format of one's own; a read with a single format
+       Add a file format; read a file as one format
          rewrite.c           hd_read_as
          own_document.c      hd_dump_window hd_dump_reporter hd_dump_set_document hd_dump_add_scalar hd_report
                              hd_report_progress hd_window_fill hd_window_offset hd_window_left hd_window_line
