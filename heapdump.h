@@ -399,7 +399,7 @@
 #define HD_UNUSED
 #endif
 
-/* The value of a struct or an array that is all zeros: hd_options options = HD_ZERO; */
+/* Initializes a struct or an array with zeros: hd_options options = HD_ZERO; */
 #ifdef __cplusplus
 #define HD_ZERO {}
 #else
@@ -430,9 +430,9 @@ extern "C" {
 /* ==================================================================================== >>text
    Results of calls, and strings. */
 
-/* In place of a number: no node, entry or context. */
+/* The value of a number that stands for no node, no entry or no call stack. */
 #define HD_NONE 0xffffffffu
-/* A count that the source of the data did not give. */
+/* The value of a count that is unknown, because the file does not contain it. */
 #define HD_UNKNOWN UINT64_MAX
 
 /* The result of a call that can fail. */
@@ -444,23 +444,24 @@ typedef enum hd_status {
     HD_MALFORMED,        /* the input breaks the rules of its format */
     HD_UNKNOWN_FORMAT,   /* no reader knows the format of the input */
     HD_UNSUPPORTED,      /* the input is valid, but this call cannot represent it */
-    HD_OVERFLOW,         /* a sum of sizes or counts passes 2^64 */
+    HD_OVERFLOW,         /* a sum of sizes or counts exceeds 2^64 */
     HD_INVALID,          /* the caller's mistake: an argument out of range, or calls in the wrong order */
     HD_CANCELLED         /* the progress callback returned false */
 } hd_status;
 
-/* HEAPDUMP_VERSION of the implementation. If it differs from the caller's own, the program has two copies. */
+/* Returns HEAPDUMP_VERSION of the implementation. If the result differs from HEAPDUMP_VERSION in the calling source
+   file, the program contains two versions of the library. */
 HEAPDUMP_API const char *hd_version(void);
 
-/* The constant's name in words, for example "out of memory". Static, never NULL. */
+/* Returns the meaning of a status in words, for example "out of memory". The text is static, and never NULL. */
 HEAPDUMP_API const char *hd_status_text(hd_status status);
 
-/* The description of a failure. Only failing calls write it. */
+/* The description of a failure. A call changes it only if the call fails. */
 typedef struct hd_error {
     hd_status status;
-    uint64_t offset;     /* in the input, in bytes; HD_UNKNOWN: none */
-    uint64_t line;       /* from 1; 0: the input is not text */
-    uint64_t column;     /* from 1, in bytes; 0: unknown */
+    uint64_t offset;     /* position of the failure in the input, in bytes; HD_UNKNOWN: no position */
+    uint64_t line;       /* line in the input, from 1; 0: the input is not text */
+    uint64_t column;     /* column in the line, from 1, in bytes; 0: unknown */
     char message[232];   /* one line, NUL-terminated: expected X, found Y */
     const char *format;  /* name of the format that hd_read recognized; else NULL */
 } hd_error;
@@ -471,92 +472,96 @@ typedef struct hd_str {
     size_t len;
 } hd_str;
 
-/* Makes a string of a NUL-terminated text, which is borrowed. NULL gives the empty string. O(length). */
+/* Makes an hd_str from a NUL-terminated text, without copying the text. NULL gives the empty string. O(length). */
 HEAPDUMP_API hd_str hd_cstr(const char *s);
-/* Format and arguments of an hd_str for printf: printf("type " HD_FMT "\n", HD_ARG(name)). They print the bytes
-   unchanged (for a terminal see hd_visible). HD_ARG evaluates its argument several times. */
+/* Format and arguments of an hd_str for printf: printf("type " HD_FMT "\n", HD_ARG(name)). printf then prints the
+   bytes unchanged; for output to a terminal, use hd_visible. HD_ARG evaluates its argument several times. */
 #define HD_FMT "%.*s"
 #define HD_ARG(s) (int)((s).len < 0x7fffffff ? (s).len : 0x7fffffff), ((s).data ? (s).data : "")
 /* Returns whether both strings have the same bytes. */
 HEAPDUMP_API bool hd_str_equal(hd_str a, hd_str b);
-/* Compares by bytes, a prefix before the longer string. Returns <0, 0 or >0. */
+/* Compares two strings byte by byte; a prefix comes before the longer string. Returns <0, 0 or >0. */
 HEAPDUMP_API int hd_str_compare(hd_str a, hd_str b);
-/* Returns the next piece of *text that is safe to print, and moves *text behind it; the empty string at the end.
-   A "?" replaces each control character, line break, writing direction mark, and each byte that is not UTF-8:
+/* Returns the next piece of *text that is safe to print, and removes this piece from *text. At the end of *text, it
+   returns the empty string. In the result, "?" replaces each control character, line break, writing direction mark,
+   and each byte that is not UTF-8:
 
        for (hd_str piece; (piece = hd_visible(&name)).len;) fwrite(piece.data, 1, piece.len, stdout);
 
-   Names and texts of a dump are unchecked bytes of the file; a program that prints them should use this function.
-   hd_print_tree and its like, and the messages of hd_error, do so. */
+   Names and texts of a dump are unchecked bytes of the file, so a program should print them with this function. The
+   messages of hd_error and functions such as hd_print_tree already use hd_visible. */
 HEAPDUMP_API hd_str hd_visible(hd_str *text);
 
 /* ================================================================================== >>memory
    Allocators, limits, options and reports of a call. */
 
-/* An allocator. `allocate` works like realloc. With block NULL it allocates; with size 0 it frees the block and
-   returns NULL; otherwise it resizes the block. It returns memory aligned for any type, or NULL, and then nothing
-   changed. old_size is the size of the block. Zeros: realloc of the C library; on Linux, the OS for large blocks
-   (HEAPDUMP_LARGE_BLOCK). */
+/* An allocator. `allocate` works like realloc. If `block` is NULL, `allocate` allocates a new block. If `size` is 0,
+   `allocate` frees the block and returns NULL. Otherwise it resizes the block. The returned memory is aligned for any
+   type. If `allocate` fails, it returns NULL and changes nothing. old_size is the size of the block. An hd_allocator
+   of zeros uses realloc of the C library; on Linux, it maps large blocks from the OS (HEAPDUMP_LARGE_BLOCK). */
 typedef struct hd_allocator {
     void *(*allocate)(void *user, void *block, size_t old_size, size_t size);
     void *user;
 } hd_allocator;
 
-/* Returns an allocator of whole pages of the OS. It never calls malloc, so it is safe in a malloc hook and in a
-   signal handler. It wastes memory on small blocks: each takes at least a page. */
+/* Returns an allocator of whole pages of the OS. This allocator never calls malloc, so it is safe in a malloc hook
+   and in a signal handler. Each block takes at least one page, so use this allocator only for large blocks. */
 HEAPDUMP_API hd_allocator hd_page_allocator(void);
 
-/* Bytes of address space, and the part of them that the OS may have to keep in memory. */
+/* An amount of memory: reserved address space, and the part of this space that can take physical memory. */
 typedef struct hd_memory {
     uint64_t reserved, resident;
 } hd_memory;
 
-/* Limits of one call. Zero means the default in brackets. The message of HD_LIMIT names the limit. */
+/* Limits of one call. A limit of zero means the default in brackets. If a call reaches a limit, it returns HD_LIMIT,
+   and the message names the limit. */
 typedef struct hd_limits {
-    uint64_t max_memory;   /* bytes that the call may have allocated at any time [unlimited] */
+    uint64_t max_memory;   /* the largest number of bytes that the call may use at any time [unlimited] */
     uint32_t max_depth;    /* nesting of brackets in the input, up to 1024 [512] */
-    uint64_t max_records;  /* entries, frames, cells: of each kind [2^32 - 2] */
+    uint64_t max_records;  /* the largest number of entries, of frames and of cells [2^32 - 2] */
     uint64_t taken;        /* private: bytes of max_memory that the outer call has taken */
 } hd_limits;
 
 struct hd_unpacker;
 
-/* Options of reading, exporting and writing calls. Zeros are the defaults. */
+/* Options of calls that read, condense or write heaps. Zeros are the defaults. */
 typedef struct hd_options {
     hd_allocator allocator;
     hd_limits limits;
-    const struct hd_unpacker *unpackers; /* of gzip, zstd, ..., for reading calls (>>io) [none] */
+    const struct hd_unpacker *unpackers; /* decompressors for input, such as gzip and zstd (>>io) [none] */
     size_t unpacker_count;
-    const char *format;    /* name of the format to read, without a look at the input [the surest one] */
-    /* Leave out each malformed piece with a warning, instead of failing. Warnings that report nothing malformed also
-       come without this option, and do not count as warnings of a dump. */
+    const char *format;    /* name of the format of the input [recognized by the first bytes] */
+    /* Leave out each malformed piece of the input with a warning, instead of failing. Some warnings do not report
+       malformed input: they also come without this option, and hd_dump_warning_count does not count them. */
     bool lenient;
     void (*warning)(void *warning_user, const hd_error *warning);
     void *warning_user;
-    /* Called about once per megabyte with the bytes (or cells) done and their total (HD_UNKNOWN: unknown). If it
-       returns false, the call ends with HD_CANCELLED. */
+    /* The library calls `progress` about once per megabyte. `done` is the number of bytes (or cells) that are done,
+       and `total` is the number of all bytes, or HD_UNKNOWN. If `progress` returns false, the call ends with
+       HD_CANCELLED. */
     bool (*progress)(void *progress_user, uint64_t done, uint64_t total);
     void *progress_user;
     bool no_heaps;         /* read MemProf profiles only as documents, without heaps */
     bool decimal_sizes;    /* read sizes as decimal numbers where the format allows both (>>netcf.read) */
-    const struct hd_format *formats; /* formats for hd_read besides its own: the surest one reads, and of equally sure
-                                        ones the first of these (>>dump.model) */
+    const struct hd_format *formats; /* the program's own formats, for hd_read. If several formats recognize an input,
+                                        the format with the highest result of `detect` reads it; if results are equal,
+                                        the first of these formats (>>dump.model) */
     size_t format_count;
     const struct hd_places *places; /* code locations of the written frames (>>places) [none] */
     const struct hd_values *values; /* values of the objects of the written graph (>>dump.model) [none] */
-    /* Compresses for writing calls: `size` bytes into a zlib stream of at most `capacity` bytes at `to`. Returns the
-       stream's size; 0 stores the bytes uncompressed. compress2 of zlib with level 9 gives LLVM's bytes
-       [uncompressed] */
+    /* Calls that write a file compress data with `deflate`. It compresses `size` bytes into a zlib stream of at most
+       `capacity` bytes at `to`, and returns the size of the stream. If it returns 0, the data is stored uncompressed.
+       If it is compress2 of zlib with level 9, the output has the same bytes as LLVM's [no compression] */
     size_t (*deflate)(void *deflate_user, void *to, size_t capacity, const void *data, size_t size);
     void *deflate_user;
-    /* Returns whether a frame belongs to an allocator or a runtime. Some formats make viewers hide these frames
-       (>>pprof.write) [malloc and its like, operator new] */
+    /* Returns whether a function belongs to an allocator or a runtime. Some formats can mark such functions, so that
+       viewers hide them (>>pprof.write) [malloc and similar functions, operator new] */
     bool (*hidden)(void *hidden_user, hd_str frame);
     void *hidden_user;
 } hd_options;
 
-/* Reports of a reading call to its caller: errors, warnings and progress. Every reader of a format uses one, also
-   the readers in hd_options.formats. */
+/* A reporter passes errors, warnings and progress of a reading call to the caller. Every function that reads a format
+   uses a reporter; this includes the program's own formats in hd_options.formats. */
 typedef struct hd_reporter {
     hd_options options;
     uint64_t warning_count;      /* malformed pieces that were left out */
@@ -564,12 +569,12 @@ typedef struct hd_reporter {
     hd_error error;              /* private: the last report */
 } hd_reporter;
 
-/* Reports a fault of the input: its status, place and message. With `lenient`, a piece that is malformed or overflows
-   becomes a counted warning; the call then returns HD_OK, and the reader leaves the piece out. Otherwise the call
-   fills `err` and returns the status. */
+/* Reports a fault in the input; `found` has its status, position and message. With hd_options.lenient, a malformed or
+   too large piece becomes a warning: hd_report counts the warning and returns HD_OK, and the caller must leave the
+   piece out. Otherwise hd_report fills `err` and returns the status. */
 HEAPDUMP_API hd_status hd_report(hd_reporter *reporter, const hd_error *found, hd_error *err);
-/* Reports progress. Readers call it often; it calls hd_options.progress about once per megabyte.
-   Errors: HD_CANCELLED. */
+/* Reports progress. A format's `read` can call this function often: the function calls hd_options.progress only about
+   once per megabyte. Errors: HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_report_progress(hd_reporter *reporter, uint64_t done, uint64_t total, hd_error *err);
 
 /* ================================================================================= >>numbers
@@ -581,13 +586,15 @@ typedef struct hd_u128 {
 } hd_u128;
 
 /* ===================================================================================== >>io
-   Inputs and outputs: small structs, passed by value. The creator of an input closes it. */
+   Inputs and outputs are small structs, which are passed by value. The function that creates an input also closes
+   it. */
 
-/* Reads up to `capacity` bytes into `buffer`. Returns their number, 0 at the end, or -1 on failure. */
+/* Reads up to `capacity` bytes into `buffer`. Returns the number of bytes, 0 at the end of the input, or -1 on
+   failure. */
 typedef int64_t (*hd_read_fn)(void *user, void *buffer, size_t capacity);
 
-/* An input: bytes in memory (data, size), or a callback (read, user), which can be read once. If `size` is set, the
-   callback delivers at most `size` bytes, and an earlier end is a failure. */
+/* An input is bytes in memory (data, size) or a callback (read, user). A callback input can be read only once. If
+   `size` of a callback input is set, the callback must deliver exactly `size` bytes. */
 typedef struct hd_in {
     const uint8_t *data;
     uint64_t size;         /* for a callback, 0: unknown */
@@ -596,30 +603,34 @@ typedef struct hd_in {
     uint32_t source;       /* private: the kind of file of hd_in_open */
 } hd_in;
 
-/* Returns an input of `size` bytes in memory. Borrows data until the input is closed. */
+/* Returns an input of `size` bytes in memory. The bytes must stay valid until the input is closed. */
 HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size);
 /* Returns an input that calls `read` for each buffer, until `read` returns 0. */
 HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read, void *user);
-/* Opens a file by name, as a callback input. A regular file has its current size as `size`; pipes and devices are
-   read to their end. If another process truncates the file meanwhile, reading gives HD_IO. Close it with hd_in_close.
-   Errors: HD_IO. */
+/* Opens a file by name, as a callback input. For a regular file, `size` of the input is the current size of the file.
+   Pipes and devices are read to their end. If another process truncates the file during reading, the reading call
+   returns HD_IO. Close the input with hd_in_close. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
-/* Opens a file by name and maps it into memory (data, size) if possible. Only for files that no other process
-   changes: a truncation ends this process with SIGBUS. It saves a copy for formats that need the whole file in
-   memory: raw and indexed memprof profiles. For traces, .NET CF dumps and Dart snapshots it is not faster (page
-   faults cost the same as copying), and the pages count as the program's. Errors: HD_IO. */
+/* Opens a file by name and maps the file into memory (data, size) if possible. Use this function only for files that
+   no other process changes: if another process truncates the file, this process dies from SIGBUS. Mapping saves
+   memory for formats that need the whole file in memory: raw and indexed MemProf profiles. Mapping makes the reading
+   of traces, .NET CF dumps and Dart snapshots no faster, because page faults cost as much as copying. Mapped pages
+   count as memory of the program. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *err);
-/* Closes a file of hd_in_open or hd_in_open_mapped; other inputs need no close. */
+/* Closes a file that hd_in_open or hd_in_open_mapped opened. Other inputs need not be closed. */
 HEAPDUMP_API void hd_in_close(hd_in *in);
 
-/* The part of an input that a parser sees: the bytes [at, end). The parser moves `at` forward. For memory the window
-   has all of the input, for a callback one buffer after the other, and for a mapped file a part of it, with the pages
-   behind the window released. A format's `read` gets a window from hd_dump_window. */
+/* A window is the part of an input that a parser can read: the bytes from `at` up to `end`. The parser moves `at`
+   forward. For an input in memory, the window contains the whole input. For a callback, the window contains one
+   buffer after the other. For a mapped file, the window contains a part of the file, and the library releases pages
+   that the parser has passed. A format's `read` gets a window from hd_dump_window. */
 typedef struct hd_window {
     const uint8_t *at, *end;
     bool ended;                  /* `end` is the end of the input */
-    bool text;                   /* count lines, at some 0.1 ns per byte; set it before the first fill */
-    bool failed, refused;        /* private, as all members below: failed for good; out of memory */
+    bool text;                   /* count lines, which takes about 0.1 ns per byte; set this member before the first
+                                    hd_window_fill */
+    bool failed, refused;        /* these and all following members are private. failed: all later calls fail;
+                                    refused: out of memory */
     const uint8_t *start;
     uint64_t base;               /* offset of start in the input */
     const uint8_t *counted;      /* in the window */
@@ -631,35 +642,40 @@ typedef struct hd_window {
     size_t capacity;
 } hd_window;
 
-/* Extends the window to at least `want` bytes from `at` on, or to the end of the input. The bytes from `at` on stay,
-   and the bytes before it go; `at` may move. Memory is at most twice `want` and the present bytes. Errors:
-   HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT; HD_MALFORMED (damaged packed input). */
+/* Extends the window to at least `want` bytes from `at` on, or to the end of the input. Bytes before `at` are
+   dropped. The bytes from `at` on stay in the window, but may get another address. The window needs at most twice the
+   memory of `want` bytes and of the bytes that it already has. Errors: HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT;
+   HD_MALFORMED (the compressed input is damaged). */
 HEAPDUMP_API hd_status hd_window_fill(hd_window *window, uint64_t want, hd_error *err);
 /* Returns the offset of `at` in the input. */
 HEAPDUMP_API uint64_t hd_window_offset(const hd_window *window);
-/* Returns the bytes from `at` to the end of the input, if known without reading; otherwise to `end`. */
+/* Returns the number of bytes from `at` to the end of the input. If the size of the input is unknown, it returns the
+   number of bytes from `at` to `end`. */
 HEAPDUMP_API uint64_t hd_window_left(const hd_window *window);
-/* Returns the line of an offset, from 1, or 0 if `text` is not set. For an offset before the window it returns the
-   line of the window's start. Costs the distance to the last requested offset. */
+/* Returns the number of the line that contains an offset, from 1, or 0 if `text` is not set. For an offset before the
+   window, it returns the line of the window's start. The time is linear in the distance to the offset of the last
+   call. */
 HEAPDUMP_API uint64_t hd_window_line(hd_window *window, uint64_t offset);
 
-/* A decompressor for hd_options. The library contains no decompressor: examples/unpack.h has gzip, with zlib;
-   examples/heapdump/shell/unpack.c has zstd and xz. */
+/* A decompressor for hd_options. The library contains no decompressor. examples/unpack.h has a decompressor for gzip,
+   which needs zlib. examples/heapdump/shell/unpack.c has decompressors for zstd and xz. */
 typedef struct hd_unpacker {
     const char *name;            /* "gzip", for messages */
-    const char *magic;           /* first bytes of the packed input, none of them 0 */
-    /* Opens a stream that unpacks the bytes of packed(packed_user, ...), with all members. Returns NULL if out of
-       memory. Its memory from the allocator counts for max_memory, and is at most 256 MiB at a time, so an input
-       cannot claim more. allocator, packed and packed_user stay valid until close. */
+    const char *magic;           /* first bytes of compressed input; no byte may be 0 */
+    /* Opens a stream that decompresses the bytes that packed(packed_user, ...) returns. If the input has several
+       compressed parts one after the other, the stream decompresses all of them. Returns NULL if out of memory.
+       Memory from `allocator` is limited to max_memory, and to 256 MiB at a time. allocator, packed and packed_user
+       stay valid until `close` is called. */
     void *(*open)(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user);
-    /* Reads unpacked bytes, as hd_read_fn. -1: the packed bytes are damaged, end early or cannot be read, or the
-       allocator has no memory. */
+    /* Reads decompressed bytes, like hd_read_fn. Returns -1 if the compressed bytes are damaged, end too early or
+       cannot be read, or if the allocator has no memory. */
     int64_t (*read)(void *stream, void *buffer, size_t capacity);
     void (*close)(void *stream);
     void *user;                  /* argument of open */
 } hd_unpacker;
 
-/* Writes all `size` bytes, or returns HD_IO or another failure, which the caller gets. */
+/* Writes all `size` bytes and returns HD_OK, or returns HD_IO or another failure. The library returns this failure to
+   its caller. */
 typedef hd_status (*hd_write_fn)(void *user, const void *data, size_t size);
 
 /* An output: a function and its argument. */
@@ -668,20 +684,22 @@ typedef struct hd_out {
     void *user;
 } hd_out;
 
-/* A growing array of bytes. All members but the allocator zero: empty. */
+/* A growing array of bytes. If all members except the allocator are zero, the array is empty. */
 typedef struct hd_buffer {
     uint8_t *data;
     size_t size, capacity;
     hd_allocator allocator;
 } hd_buffer;
 
-/* Reads all of an input into memory. Uses allocator and max_memory of the options. `buffer` is overwritten; free it
-   with hd_buffer_free. Errors: HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT; `buffer` is then unchanged. */
+/* Reads a whole input into memory, with the allocator and max_memory of the options. The call overwrites `buffer`;
+   free the buffer with hd_buffer_free. If the call fails, `buffer` is unchanged. Errors: HD_IO, HD_OUT_OF_MEMORY,
+   HD_LIMIT. */
 HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer *buffer, hd_error *err);
 
 /* Returns an output that passes all its bytes to `write`, in order. */
 HEAPDUMP_API hd_out hd_out_callback(hd_write_fn write, void *user);
-/* Returns an output that appends to a buffer. After HD_OUT_OF_MEMORY the buffer has the bytes of earlier calls. */
+/* Returns an output that appends to a buffer. If the buffer cannot grow, writing returns HD_OUT_OF_MEMORY, and the
+   buffer keeps the bytes of earlier calls. */
 HEAPDUMP_API hd_out hd_out_memory(hd_buffer *buffer);
 #ifndef HEAPDUMP_NO_STDIO
 /* Returns an output to a stream. The caller flushes and closes the stream. Errors: HD_IO. */
@@ -690,10 +708,11 @@ HEAPDUMP_API hd_out hd_out_file(FILE *file);
 /* Frees the bytes of a buffer and empties it. */
 HEAPDUMP_API void hd_buffer_free(hd_buffer *buffer);
 
-/* A buffered writer of text. The first failure sticks and makes later calls no-ops, so check only hd_sink_end. */
+/* A buffered writer of text. After the first failure, all later calls do nothing and hd_sink_end returns the failure,
+   so a program needs to check only hd_sink_end. */
 typedef struct hd_sink {
     hd_out out;
-    hd_status status;            /* the first failure, or HD_OK */
+    hd_status status;            /* status of the first call that failed, or HD_OK */
     uint32_t fill;               /* private, as is the buffer */
     char buffer[4096];
 } hd_sink;
@@ -708,88 +727,98 @@ HEAPDUMP_API void hd_sink_str(hd_sink *sink, hd_str text);
 HEAPDUMP_API void hd_sink_cstr(hd_sink *sink, const char *text);
 /* Writes the digits of a number, without leading zeros. base: 10, or 16 (lower case). */
 HEAPDUMP_API void hd_sink_number(hd_sink *sink, uint64_t value, unsigned base);
-/* Writes the buffered bytes. Errors: the output's, with the message "writing " `what` " failed". */
+/* Writes the buffered bytes. Errors: the error of the output, with the message "writing " `what` " failed". */
 HEAPDUMP_API hd_status hd_sink_end(hd_sink *sink, const char *what, hd_error *err);
 
-/* A file that appears under its final name only when it is whole: written next to it under a temporary name, then
-   renamed. Only its owner can read and write a new file (0600, less the umask). A file that replaces one of the same
-   owner gets its permissions, but no set-id bits. Symbolic links are followed as by the kernel; if a link leads to
-   nothing, an empty file exists meanwhile. Devices and pipes are written directly. Async-signal-safe on POSIX,
-   without malloc. */
+/* A file that appears under its final name only when it is complete. The library writes the file under a temporary
+   name in the same directory, and then renames it. Only the owner can read and write a new file (mode 0600, less the
+   umask). If the file replaces an older file of the same owner, it gets the permissions of the older file, but no
+   set-id bits. The library follows symbolic links like the kernel. If the target of a link does not exist, the
+   library first creates an empty file there. The library writes to devices and pipes directly. The functions for an
+   hd_file do not call malloc, and are async-signal-safe on POSIX. */
 typedef struct hd_file {
     int fd;
-    int directory;               /* the directory of the file; -1 for devices and pipes */
-    hd_status status;            /* of the writes so far; a file with a gap is not committed */
-    int os_error;                /* errno of the failed write; 0: none failed */
-    bool is_default;             /* of hd_file_create_default, in a directory that others can write to */
-    bool filled_link;            /* a link led to nothing, and this call created the empty file */
-    char path[4096];             /* as given by the caller */
+    int directory;               /* descriptor of the directory of the file; -1 for devices and pipes */
+    hd_status status;            /* status of the writes so far; hd_file_commit fails if a write failed */
+    int os_error;                /* errno of the failed write; 0: no write failed */
+    bool is_default;             /* hd_file_create_default made the file, in a directory that other users can write
+                                    to */
+    bool filled_link;            /* the target of a link did not exist, and the library created the empty file */
+    char path[4096];             /* path from the caller */
     char name[256], temporary[320]; /* in the directory */
 } hd_file;
 
-/* Creates the temporary file next to `path`, or opens the device with this name. Errors: HD_IO, HD_INVALID (an empty
-   or too long path). */
+/* Creates the temporary file in the directory of `path`, or opens the device `path`. Errors: HD_IO, HD_INVALID (an
+   empty or too long path). */
 HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error *err);
-/* Like hd_file_create, for a name that the program chose and others may have guessed. In a directory that others can
-   write to, it replaces only a file of the same owner and follows no link: HD_IO, here or from hd_file_commit. */
+/* Like hd_file_create, for a default name, which other users can guess. In a directory that other users can write to,
+   the call follows no link, and replaces only a file of the same owner. Otherwise this call or hd_file_commit returns
+   HD_IO. */
 HEAPDUMP_API hd_status hd_file_create_default(const char *path, hd_file *file, hd_error *err);
 /* Returns the output to the temporary file, until hd_file_commit or hd_file_discard. */
 HEAPDUMP_API hd_out hd_file_out(hd_file *file);
-/* Renames the file to its final name and closes it. On failure the temporary file is removed, and an older file with
-   the final name is unchanged. Errors: HD_IO. */
+/* Renames the temporary file to its final name, and closes the file. If this fails, the temporary file is removed,
+   and an older file with the final name is unchanged. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err);
-/* Removes the temporary file, so that nothing appears. Does nothing after a commit. */
+/* Removes the temporary file, so that no file appears under the final name. Does nothing after hd_file_commit. */
 HEAPDUMP_API void hd_file_discard(hd_file *file);
 
 /* ================================================================================== >>lines
-   Texts read line by line, for readers of formats: the library's own, and a program's (hd_options.formats). */
+   Functions that read a text line by line. The library's own text formats use them, and a program can use them for
+   its own formats (hd_options.formats). */
 
-/* The lines of a text. A line ends with LF or CR LF, which are not part of it; the last line may end with the text.
-   All other bytes are allowed, also NUL. A line is not copied: pointers into it are valid until the next call that
-   moves the window. */
+/* The lines of a text. A line ends with LF or CR LF; these bytes are not part of the line. The last line may lack
+   them. A line may contain all other bytes, also NUL. The library does not copy a line: pointers into the line are
+   valid until the next call that moves the window. */
 typedef struct hd_lines {
-    hd_window *window;           /* its `at` is the start of the next line */
+    hd_window *window;           /* window.at is the start of the next line */
     hd_reporter *reporter;
-    hd_error *err;               /* filled by failing calls; may be NULL */
+    hd_error *err;               /* calls that fail fill this error; may be NULL */
     const char *start, *end;     /* the current line; start NULL: end of the text */
     const char *at;              /* the parser's position in the line; callers may move it */
     uint64_t number;             /* number of the current line, from 1 */
-    bool columns;                /* messages begin with line and column; set it before the first line */
+    bool columns;                /* error messages begin with line and column; set this member before the first
+                                    line */
     bool crlf;                   /* the line ended with CR LF */
     bool open;                   /* the line has no LF at its end */
-    uint64_t breaks, before;     /* private: LFs in the line; at the end, size of an open last line */
+    uint64_t breaks, before;     /* private: number of LFs in the line; at the end, size of a last line without LF */
 } hd_lines;
 
-/* Starts before the first line of a window. Borrows all three: a format's `read` has the window from hd_dump_window
-   and the reporter from hd_dump_reporter. */
+/* Makes an hd_lines, before the first line of a window. All three arguments must stay valid while the hd_lines is
+   used. A format's `read` gets the window from hd_dump_window, and the reporter from hd_dump_reporter. */
 HEAPDUMP_API hd_lines hd_lines_of(hd_window *window, hd_reporter *reporter, hd_error *err);
-/* Moves to the next line, and reports progress. `at` is then the start of the line, behind a byte order mark at the
-   start of the text. A line of more than 2^28 bytes is malformed (lenient: it is skipped). Costs a memchr, and a copy
-   only if the window must grow. Errors: hd_window_fill's, HD_MALFORMED, HD_CANCELLED. */
+/* Moves to the next line, and reports progress. `at` is then the start of the line; a byte order mark at the start of
+   the text is skipped. A line of more than 2^28 bytes is malformed; in lenient mode, such a line is skipped. The call
+   costs a memchr, and a copy only if the window must grow. Errors: errors of hd_window_fill, HD_MALFORMED,
+   HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_lines_next(hd_lines *lines);
-/* Extends the line to end `size` bytes behind `at`, across line breaks, for formats with the length of a text. *whole
-   is false, and the line is unchanged, if the text has fewer bytes or no end of a line is behind them. Errors: those
-   of hd_window_fill. */
+/* Extends the line across line breaks, so that the line ends `size` bytes after `at`. This is for formats that store
+   the length of a text. *whole becomes false and the line stays unchanged if the text has fewer bytes, or if no line
+   ends there. Errors: errors of hd_window_fill. */
 HEAPDUMP_API hd_status hd_lines_extend(hd_lines *lines, size_t size, bool *whole);
 /* Returns the offset of `at` in the input. */
 HEAPDUMP_API uint64_t hd_lines_offset(const hd_lines *lines);
-/* If this text is next in the line, moves behind it and returns true. */
+/* If the line continues with this text at `at`, moves `at` behind the text and returns true. Otherwise returns
+   false. */
 HEAPDUMP_API bool hd_lines_take(hd_lines *lines, const char *text);
-/* Moves behind spaces and tabs. */
+/* Moves `at` behind spaces and tabs. */
 HEAPDUMP_API void hd_lines_skip_spaces(hd_lines *lines);
 /* Returns whether only spaces and tabs are left in the line. */
 HEAPDUMP_API bool hd_lines_done(hd_lines *lines);
-/* Reads a number in base 2 to 16, with digits in either case, moves behind it, fills *value and returns NULL.
-   Otherwise returns the expected text for hd_lines_wrong; `at` and *value are then unchanged. */
+/* Reads a number in base 2 to 16, with digits in upper or lower case. If the line has a number at `at`, the call
+   moves `at` behind the number, fills *value and returns NULL. Otherwise the call changes nothing, and returns the
+   expected text for hd_lines_wrong. */
 HEAPDUMP_API const char *hd_lines_number(hd_lines *lines, unsigned base, uint64_t *value);
-/* Returns an error at `at`: its place, and a message with the expected and the found text. */
+/* Makes an error for the position `at`. The message has the expected and the found text. */
 HEAPDUMP_API hd_error hd_lines_error(const hd_lines *lines, hd_status status, const char *expected);
-/* Reports hd_lines_error as HD_MALFORMED. Returns HD_OK in lenient reading: leave the piece out. */
+/* Reports malformed input at `at`, with the message of hd_lines_error. In lenient mode, the call returns HD_OK, and
+   the caller must leave the piece out. */
 HEAPDUMP_API hd_status hd_lines_wrong(hd_lines *lines, const char *expected);
 
 /* =================================================================================== >>json
-   A streaming writer. Calls nest as the text does; commas and quotes come by themselves. The first
-   failure sticks and makes the rest no-ops, so that only hd_json_finish needs checking. */
+   A writer for JSON that needs only a small buffer. A program opens an object or array, writes its members, and
+   closes it; the writer adds commas and quotes. After the first failure, all later calls do nothing and
+   hd_json_finish returns the failure, so a program needs to check only hd_json_finish. */
 
 #define HD_JSON_DEPTH 64
 
@@ -803,48 +832,51 @@ typedef struct hd_json {
 
 /* Starts a text on an output; `json` needs no initialization. */
 HEAPDUMP_API void hd_json_begin(hd_json *json, hd_out out);
-/* Opens an object: its keys and values follow, then hd_json_end. */
+/* Opens an object. Next, write the keys and values of the object, and then call hd_json_end. */
 HEAPDUMP_API void hd_json_object(hd_json *json);
-/* Opens an array: its values follow, then hd_json_end. */
+/* Opens an array. Next, write the values of the array, and then call hd_json_end. */
 HEAPDUMP_API void hd_json_array(hd_json *json);
 /* Closes the innermost open object or array. */
 HEAPDUMP_API void hd_json_end(hd_json *json);
-/* The key of the next value in an object. Escaped as hd_json_str does. */
+/* Writes the key of the next value in an object. The key is escaped like the value of hd_json_str. */
 HEAPDUMP_API void hd_json_key(hd_json *json, const char *key);
-/* hd_json_key for a string that is not NUL-terminated. */
+/* Like hd_json_key, for a string that is not NUL-terminated. */
 HEAPDUMP_API void hd_json_key_str(hd_json *json, hd_str key);
-/* Quotes, backslashes and characters that hd_visible hides are escaped, lone surrogates (as three bytes)
-   too; other bytes that are not UTF-8 become U+FFFD. */
+/* Writes a string. Quotes, backslashes, lone surrogates (of three bytes each) and the characters that hd_visible
+   replaces are escaped. Other bytes that are not UTF-8 become U+FFFD. */
 HEAPDUMP_API void hd_json_str(hd_json *json, hd_str value);
-/* hd_json_str for a NUL-terminated string. */
+/* Like hd_json_str, for a NUL-terminated string. */
 HEAPDUMP_API void hd_json_cstr(hd_json *json, const char *value);
-/* A number, exact for all 64 bits. */
+/* Writes an unsigned number. The number is exact for all 64 bits. */
 HEAPDUMP_API void hd_json_u64(hd_json *json, uint64_t value);
-/* A number with its sign, exact for all 64 bits. */
+/* Writes a signed number. The number is exact for all 64 bits. */
 HEAPDUMP_API void hd_json_i64(hd_json *json, int64_t value);
-/* A number as a string of lower-case hexadecimal digits: "1f". */
+/* Writes a number as a string of lower-case hexadecimal digits, for example "1f". */
 HEAPDUMP_API void hd_json_hex(hd_json *json, uint64_t value);
-/* A number as a string of decimal digits: "31". */
+/* Writes a number as a string of decimal digits, for example "31". */
 HEAPDUMP_API void hd_json_decimal(hd_json *json, uint64_t value);
-/* The value true or false. */
+/* Writes true or false. */
 HEAPDUMP_API void hd_json_bool(hd_json *json, bool value);
-/* The value null. */
+/* Writes null. */
 HEAPDUMP_API void hd_json_null(hd_json *json);
-/* A line break before the next value. */
+/* Writes a line break before the next value. */
 HEAPDUMP_API void hd_json_newline(hd_json *json);
-/* Writes the buffered bytes. HD_INVALID if calls did not nest, HD_LIMIT if too deep,
-   else the status of the output. */
+/* Writes the buffered bytes and ends the text. Errors: HD_INVALID (an object or array was not closed, or closed
+   twice), HD_LIMIT (more than HD_JSON_DEPTH open objects and arrays), errors of the output. */
 HEAPDUMP_API hd_status hd_json_finish(hd_json *json);
-/* A string as hd_json_str writes it, with its quotes, in a text that is written without an hd_json. */
+/* Writes a string with quotes like hd_json_str, but to an hd_sink, for programs that write JSON without an
+   hd_json. */
 HEAPDUMP_API void hd_json_quote(hd_sink *sink, hd_str text);
 
 /* =================================================================================== >>heap
-   Profiles and breakdowns. An axis is a tree of names: node 0 is its root, and a parent comes before its children. A
-   flat list of types is a tree of height one. A profile has cells: self sizes, each at one node per axis. A breakdown
-   has entries: cumulative sizes over the product of the axes, and only the entries worth listing.
-   Source: chromium-heap-dump-format. */
+   Profiles and breakdowns. An axis is a tree of names, for example of functions. Node 0 is the root of the tree, and
+   the number of a parent is smaller than the numbers of its children. A flat list of types is a tree of height one. A
+   profile has cells. A cell stores the bytes for one node of each axis, without the bytes of child nodes (the self
+   size). A breakdown has entries. An entry stores the bytes for one node of each axis, with the bytes of all child
+   nodes (the cumulative size). A breakdown may leave out small entries. Source: chromium-heap-dump-format. */
 
-/* Structs end with their arrays of axes, so that files with different HD_MAX_AXES agree on the rest. */
+/* Arrays of HD_MAX_AXES members are at the end of their structs. So two source files with different values of
+   HD_MAX_AXES agree on all other members. */
 #ifndef HD_MAX_AXES
 #define HD_MAX_AXES 8
 #endif
@@ -854,54 +886,59 @@ HEAPDUMP_API void hd_json_quote(hd_sink *sink, hd_str text);
 #define HD_AXIS_BACKTRACE 0
 #define HD_AXIS_TYPE 1
 
-/* One axis, read only. Columns are borrowed, valid until their owner changes or is freed. */
+/* One axis of a profile or breakdown, for reading. The arrays are valid until the profile or breakdown changes or is
+   freed. */
 typedef struct hd_axis {
     const char *name;            /* "backtrace" */
     uint32_t node_count;         /* at least 1 */
     const uint32_t *parent;      /* parent[0] is HD_NONE; else parent[i] < i */
-    const uint32_t *end;         /* the nodes below node i are i + 1 .. end[i] - 1; NULL while a profile is
-                                    filled: its nodes are in order of creation */
+    const uint32_t *end;         /* the nodes below node i are i + 1 .. end[i] - 1; NULL while a profile is being
+                                    filled, because its nodes are then in order of creation */
     const hd_str *node_name;     /* node_name[0] is empty */
 } hd_axis;
 
-/* Returns the child of a node with this name, or HD_NONE. O(nodes of the axis). */
+/* Returns the child of `parent` that has this name, or HD_NONE if no child has it. O(nodes of the axis). */
 HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name);
 
-/* The parts of a frame's name on the backtrace axis: "function (dir/file.c:12) [libfoo.so]". Every part but the
-   function is optional, and empty if missing. Concatenated, the parts give the name again. */
+/* The parts of a function's name on the backtrace axis: "function (dir/file.c:12) [libfoo.so]". File, line and object
+   may be missing; a missing part is empty. The parts put together give the name again. */
 typedef struct hd_frame_parts {
     hd_str function, file, object;   /* borrowed from the name */
     uint64_t line;
 } hd_frame_parts;
 
-/* Splits a frame's name. A " [...]" of a compiler ("f [clone .cold]"), of JavaScript ("get [Symbol.species]") or of
-   an address ("libfoo.so+0x12 [build id]") belongs to the function. Accepts any name: a name without these parts is
-   all function. O(length). */
+/* Splits the name of a function into its parts. Brackets that come from a compiler ("f [clone .cold]"), from
+   JavaScript ("get [Symbol.species]") or from an address ("libfoo.so+0x12 [build id]") belong to the function. Every
+   name is accepted; for a name without file, line and object, the function is the whole name. O(length). */
 HEAPDUMP_API hd_frame_parts hd_frame_parse(hd_str name);
 
-/* An amount of memory. Sums saturate, so the order of additions does not matter. */
+/* An amount of memory. A sum that is too large becomes the largest possible value, so the order of additions does not
+   matter. */
 typedef struct hd_amount {
     uint64_t bytes;
-    uint64_t blocks;             /* number of allocations; HD_UNKNOWN: not in the source */
+    uint64_t blocks;             /* number of allocations; HD_UNKNOWN: the file does not contain it */
     hd_u128 variance;            /* of estimated bytes, in bytes squared; 0: the bytes are exact */
 } hd_amount;
 
-/* Returns the standard error of an estimate with this variance: the square root, to the nearest byte. */
+/* Returns the standard error of an estimate with this variance: the square root of the variance, rounded to a
+   byte. */
 HEAPDUMP_API uint64_t hd_standard_error(hd_u128 variance);
 
-/* Cells or entries in columns, borrowed. Row i has the nodes node[i * axis_count + axis]. Only breakdowns merged by
-   hd_merger have the last two columns; elsewhere they are NULL. */
+/* The cells of a profile, or the entries of a breakdown, as arrays. Row i belongs to the nodes node[i * axis_count +
+   axis]. The arrays are valid as long as the profile or breakdown. Only breakdowns from hd_merger have the arrays
+   `unlisted` and `slack`; in others these are NULL. */
 typedef struct hd_rows {
     uint32_t count, axis_count;
     const uint32_t *node;
     const hd_amount *amount;
-    const uint64_t *unlisted;    /* bytes: an upper bound of the size of entry i in the heaps that do not list it. The
-                                    true size is between amount[i].bytes and amount[i].bytes + unlisted[i] */
-    const uint64_t *slack;       /* bytes, by entry and axis like `node`: see hd_merger. NULL after hd_breakdown_cut
-    */
+    const uint64_t *unlisted;    /* in bytes: entry i has at most this size in all heaps together that leave out the
+                                    entry. The true size is between amount[i].bytes and amount[i].bytes +
+                                    unlisted[i] */
+    const uint64_t *slack;       /* in bytes, by entry and axis like `node`; hd_merger explains it. NULL after
+                                    hd_breakdown_cut */
 } hd_rows;
 
-/* A profile: cells, each a self size at one node of every axis. */
+/* A profile. Each cell of a profile stores the self size for one node of every axis. */
 typedef struct hd_profile hd_profile;
 
 /* Options of hd_profile_create. Zeros: two axes, the default allocator and limits. */
@@ -913,49 +950,50 @@ typedef struct hd_profile_desc {
 } hd_profile_desc;
 
 /* Creates an empty profile with these axes. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID
-   (more than HD_MAX_AXES, two axes of one name). */
+   (more than HD_MAX_AXES axes, or two axes with the same name). */
 HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error *err);
-/* Frees a profile, with the names, axes and cells that callers borrowed. */
+/* Frees a profile. Axes, cells and names from the profile are then no longer valid. */
 HEAPDUMP_API void hd_profile_free(hd_profile *profile);
-/* Finds the child of `parent` with this name, or adds it; the name is copied. O(1).
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis or parent). */
+/* Finds the child of `parent` with this name. If no child has this name, the call adds a child and copies the name.
+   O(1). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis or parent). */
 HEAPDUMP_API hd_status hd_profile_node(hd_profile *profile, uint32_t axis, uint32_t parent,
                                        hd_str name, uint32_t *node, hd_error *err);
-/* Adds an amount to the cell at nodes[0..axis_count). O(1). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown
-   node), HD_OVERFLOW (the profile's bytes or blocks would pass 2^64 - 2). */
+/* Adds bytes and blocks to the cell for these nodes; nodes[i] is the node on axis i. O(1). Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_INVALID (unknown node), HD_OVERFLOW (the sum of all bytes or blocks would exceed 2^64 - 2). */
 HEAPDUMP_API hd_status hd_profile_add(hd_profile *profile, const uint32_t *nodes, uint64_t bytes,
                                       uint64_t blocks, hd_error *err);
-/* hd_profile_add for an estimate, or for bytes without a number of blocks. */
+/* Like hd_profile_add, for estimated bytes, or for bytes with an unknown number of blocks. */
 HEAPDUMP_API hd_status hd_profile_add_amount(hd_profile *profile, const uint32_t *nodes,
                                              const hd_amount *amount, hd_error *err);
 
 /* Returns the number of axes. */
 HEAPDUMP_API uint32_t hd_profile_axis_count(const hd_profile *profile);
-/* Returns an axis by its number; zeros past the last. Valid until a node is added. */
+/* Returns an axis by its number, or zeros if the number is too large. The result is valid until a node is added. */
 HEAPDUMP_API hd_axis hd_profile_axis(const hd_profile *profile, uint32_t axis);
-/* Returns the cells, in the order of their creation. Valid until a cell is added. */
+/* Returns the cells, in the order of their creation. The result is valid until a cell is added. */
 HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *profile);
 /* Returns the sum of all cells in bytes. */
 HEAPDUMP_API uint64_t hd_profile_bytes(const hd_profile *profile);
 /* Returns the number of blocks of all cells; unknown numbers count as 0. */
 HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *profile);
 
-/* Cumulative entries over axes. Read only; the breakdown owns all of it. Nodes are numbered in preorder, siblings by
-   name. Entries are ordered by their nodes, axis 0 first, so equal breakdowns are equal arrays. Entry 0 is the
-   total. */
+/* A breakdown, for reading. Its entries have cumulative sizes. The breakdown owns all its arrays. Nodes are numbered
+   in preorder; children of one parent are sorted by name. Entries are sorted by their node on axis 0, then by their
+   node on axis 1, and so on. So two equal breakdowns have equal arrays. Entry 0 is the total. */
 typedef struct hd_breakdown {
     hd_rows entries;
     hd_axis axis[HD_MAX_AXES];   /* entries.axis_count of them */
 } hd_breakdown;
 
-/* Makes a breakdown of a profile with cells that are already cumulative; readers of condensed formats use it. If the
-   total is missing, it becomes the sum of the topmost entries. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (that
-   sum passes 2^64). */
+/* Makes a breakdown from a profile whose cells have cumulative sizes. Functions that read formats with cumulative
+   sizes need this. If the total is missing, the sum of the topmost entries becomes the total. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (this sum exceeds 2^64). */
 HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, const hd_options *options,
                                                     hd_breakdown **out, hd_error *err);
 /* Frees a breakdown with its axes and entries. */
 HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown);
-/* Returns the entry at nodes[0..axis_count), or HD_NONE. O(log entries). */
+/* Returns the entry for these nodes, or HD_NONE if the breakdown has no such entry; nodes[i] is the node on axis i.
+   O(log entries). */
 HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uint32_t *nodes);
 
 /* The part of a process's memory that a heap shows. */
@@ -969,51 +1007,55 @@ typedef enum hd_heap_kind {
 /* Returns "live", "peak", "total" or "temporary". */
 HEAPDUMP_API const char *hd_heap_kind_name(hd_heap_kind kind);
 
-/* A label of a heap, for example "host" and "a1". Neither is NULL, and the name is not empty. */
+/* A label of a heap, for example name "host" and value "a1". Name and value are not NULL, and the name is not
+   empty. */
 typedef struct hd_label {
     const char *name, *value;
 } hd_label;
 
-/* A heap and its origin. Exactly one of profile and breakdown is set. Both are borrowed, and so are the strings,
-   which may be NULL. */
+/* A heap and its origin. Either profile or breakdown is set, and the other is NULL. An hd_heap does not own the
+   profile, the breakdown and the strings. Strings may be NULL. */
 typedef struct hd_heap {
     uint64_t pid;
     uint64_t start_us;           /* start of the process, on the clock of time_us; 0: unknown */
     const char *process;         /* "Browser" */
-    const char *dump;            /* id of the dump; heaps of one dump were taken together */
+    const char *dump;            /* id of the dump; all heaps of one dump show the same moment */
     uint64_t time_us;            /* time of the dump in microseconds, on the dump's own clock */
     hd_heap_kind kind;
     const char *allocator;       /* "malloc" */
-    uint64_t sample_bytes;       /* average sampling interval in bytes; 0: every block is in the heap */
+    uint64_t sample_bytes;       /* average sampling interval in bytes; 0: the heap is not sampled */
     const hd_profile *profile;
     const hd_breakdown *breakdown;
-    const hd_label *labels;      /* borrowed, with distinct names */
+    const hd_label *labels;      /* not owned; all names are different */
     size_t label_count;
 } hd_heap;
 
-/* Returns the value of the label with this name, or NULL. O(labels). */
+/* Returns the value of the label with this name, or NULL if the heap has no such label. O(labels). */
 HEAPDUMP_API const char *hd_heap_label(const hd_heap *heap, const char *name);
 
-/* Frees the profile or breakdown of a heap that an operation made, but not its strings, which it borrows. */
+/* Frees the profile or breakdown of a heap that a function such as hd_merge made. The strings of the heap are not
+   freed, because they belong to the heap that the function got. */
 HEAPDUMP_API void hd_heap_release(hd_heap *heap);
 
 /* ================================================================================= >>cutoff
-   Thresholds and budgets: the choice of the entries that a breakdown lists. */
+   The choice of the entries that a breakdown lists: by thresholds such as a smallest size, or by a budget. */
 
-/* The children of an entry that a breakdown lists. A child must pass all members that are set, in any of the
-   breakdowns that reach it. Zeros list all children. */
+/* The rules for the entries that a breakdown lists. A child of a listed entry is listed if it passes all rules that
+   are set. If a child has several parents, it is enough that it passes the rules for one of them. An hd_cutoff of
+   zeros lists all entries. */
 typedef struct hd_cutoff {
     uint64_t min_bytes;
-    double min_share;            /* of the total, 0 to 1 */
-    double min_parent_share;     /* of the parent entry, 0 to 1 */
-    uint32_t top;                /* the largest k of each breakdown; ties by name; 0: all */
-    /* Budgets: of the entries that pass, first list entries that explain most, then the largest. 0: no bound. */
-    uint32_t max_entries;        /* number of listed entries, the total included */
-    uint64_t max_output_bytes;   /* bytes of text that the entries and their names add to a trace with only the
-                                    total, as hd_chrome_write writes one heap */
-    bool nested;                 /* budgets list an entry only with all its ancestors, and count their cost:
-    catapult's
-                                    viewer shows no entry without its parent */
+    double min_share;            /* smallest share of the total, from 0 to 1 */
+    double min_parent_share;     /* smallest share of the parent entry, from 0 to 1 */
+    uint32_t top;                /* list only this number of children of each parent, the largest first; 0: all. Equal
+                                    sizes are sorted by name */
+    /* Budgets. From the entries that pass the rules above, list first the entries that explain most, and then the
+       largest entries. 0: no budget. */
+    uint32_t max_entries;        /* largest number of listed entries, including the total */
+    uint64_t max_output_bytes;   /* largest number of bytes that the entries and their names add to the output of
+                                    hd_chrome_write for this heap */
+    bool nested;                 /* budgets list an entry only together with all its ancestors, and the ancestors
+                                    count too; the viewer of catapult shows no entry without its parent */
 } hd_cutoff;
 
 /* How budgets choose. Listed entries answer the question "which cell is this byte in?": each byte is known to be in

@@ -193,7 +193,7 @@ scopes() {                       # scopes "COMPILER" OBJECT
 # Compiles the quick start of the header's manual, and runs it in a directory with the file that it reads.
 quick_start() {                  # quick_start "COMPILER"
   { printf '#define HEAPDUMP_IMPLEMENTATION\n#include "heapdump.h"\n\nint main(void) {\n'
-    sed -n '/^   QUICK START$/,/^   The library has three models/p' ../heapdump.h | sed '1d; $d'
+    sed -n '/^   QUICK START$/,/^   The library stores memory use in three kinds/p' ../heapdump.h | sed '1d; $d'
     printf '       return 0;\n}\n'; } >quick.c
   cp "$root/fuzz/seeds/fuzz_chrome/two-dumps.json" app.json
   compile "$1" quick.c && link "$1" quick.o && ./program >tree && grep -q '100.0%  b, pid 1, dump 0x1' tree &&
