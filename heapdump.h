@@ -1058,40 +1058,41 @@ typedef struct hd_cutoff {
                                     count too; the viewer of catapult shows no entry without its parent */
 } hd_cutoff;
 
-/* How budgets choose. Listed entries answer the question "which cell is this byte in?": each byte is known to be in
-   some of them. The entropy of that answer, in bits times bytes, measures how much the list explains. So an entry
-   with all bytes of the entry above it explains nothing, and halving a gigabyte explains more than halving a
-   kilobyte. In a chain of entries with equal bytes the innermost is listed. When no entry explains more, or none
-   fits, the rest of the budget goes to the largest entries that fit: a heap is listed whole if all its entries fit.
-   In large profiles unexplained bytes below 1/64 of the total may stay. Without `nested`, an entry may be listed
-   without its ancestors; it then counts to the <other> of its nearest listed ancestor.
+/* How a budget chooses entries. The listed entries show where the bytes of the heap are. A list explains more if it
+   divides the bytes more evenly. An entry with all bytes of its parent explains nothing. Dividing a gigabyte into
+   halves explains more than dividing a kilobyte. (The exact measure is the entropy of the list, in bits times bytes.)
+   If several entries in a chain have equal bytes, the innermost entry is listed. If no other entry explains more, the
+   rest of the budget is spent on the largest entries. If all entries fit into the budget, all entries are listed. In
+   large profiles, up to 1/64 of the bytes may stay unexplained. Without `nested`, an entry may be listed without its
+   parent. Its bytes are then part of <other> of the nearest listed ancestor.
 
-   The choice of k entries is greedy. For this measure, greedy choice reaches at least 1 - 1/e (63 %) of the best
-   choice of k candidates, and mostly the best. For output bytes it takes the better of two greedy choices, by gain
-   and by gain per byte. If the price of an entry were fixed, this would reach at least (1 - 1/e) / 2; but entries
-   share names. Ties go by size, then by canonical order. A breakdown has no cells: the bytes of an entry beyond its
-   listed children count as one cell. This is exact for one axis. For several axes, the same bytes may be listed by
-   type in one place and by frame in another, and then count twice.
-   Cost: for a profile, a somewhat larger export. Then near-linear in the candidates; but each choice looks again at
-   the equally good candidates below the same ancestors, for thousands of equal entries at all of them. For two axes
-   that are both thousands of names deep, multiply by the depth of the second. Memory is linear. */
+   The algorithm is greedy: it repeatedly adds the entry that explains most. The result explains at least 63 % (1 -
+   1/e) of the best possible list of k entries, and usually as much as the best list. For max_output_bytes, the
+   algorithm runs twice: once by gain, and once by gain per byte. The better result is used. If each entry had a fixed
+   price, the result would explain at least (1 - 1/e) / 2 of the best list; but the entries share names, so prices are
+   not fixed. Equal entries are sorted by size, then in canonical order. In a breakdown, the bytes of an entry minus
+   the bytes of its listed children count as one cell. The measure is exact for one axis. With several axes, bytes
+   that are listed both by type and by function count twice. Cost: a profile is first condensed to a somewhat larger
+   breakdown. The choice then takes near-linear time in the number of candidates. Thousands of entries with equal
+   bytes take longer, because each step compares all of them again. If two axes are both thousands of names deep, the
+   time grows with the depth of the second axis. Memory is linear. */
 
 /* =============================================================================== >>condense
-   Profiles condensed to breakdowns. */
+   Functions that condense a profile to a breakdown. */
 
-/* Condenses a profile. Starting at the total, it breaks each listed entry down along each axis in turn. A node with
-   both own cells and children gets a child "<self>" with its own cells.
-   Cost: the number of cells times the depth of all axes but the deepest (1 for a list of types). For each entry, also
-   its possible children: n log n for n frames that call each other in turn. Memory is linear in the entries, plus
-   some 50 bytes for each visited cell; a chain on which no cell stays behind counts as one step. All entries of two
-   deep axes are many, so untrusted heaps need a cut-off and a progress callback that can cancel.
+/* Condenses a profile to a breakdown. The call starts at the total, and divides each listed entry by the children of
+   its node on each axis. A node with both own bytes and children gets an additional child "<self>" for its own bytes.
+   Cost: the number of cells times the depth of all axes except the deepest axis. A list of types has the depth 1. In
+   addition, each entry costs its possible children: n log n for a chain of n functions that call each other. Memory
+   is linear in the number of entries, plus about 50 bytes for each visited cell. A profile with two deep axes can
+   have very many entries. So for an untrusted heap, set a cut-off, and a progress callback that can cancel the call.
    Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
 
-/* Condenses a breakdown as hd_export condenses a profile. Listed entries keep the bounds of a merge
-   (hd_rows.unlisted). The result has no slack; the next merge computes it anew. Cost: near-linear in the entries.
-   Errors: as hd_export. */
+/* Condenses a breakdown to a smaller breakdown, like hd_export. Listed entries keep their bounds from hd_merger
+   (hd_rows.unlisted). hd_rows.slack of the result is NULL; the next merge computes it again. Cost: near-linear in the
+   number of entries. Errors: the errors of hd_export. */
 HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *breakdown, const hd_cutoff *cutoff,
                                         const hd_options *options, hd_breakdown **out, hd_error *err);
 
@@ -1100,176 +1101,191 @@ HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *
                                           hd_breakdown **out, hd_error *err);
 
 /* ============================================================================= >>heap.merge
-   Sums of heaps. Sums of profiles are exact. A breakdown omits entries, so sums of breakdowns have lower and upper
-   bounds. Only heaps of one kind can be added. Inputs stay unchanged, and results borrow nothing from them. */
+   Functions that add up heaps. A sum of profiles is exact. Breakdowns leave out entries, so an entry in a sum of
+   breakdowns has a lower and an upper bound. All heaps of a sum must have the same kind, for example HD_HEAP_LIVE.
+   The functions do not change their inputs, and the result does not use memory of the inputs. */
 
-/* Adds the cells of `from` to `into`. Nodes with the same path are the same node. The result has the axes of `into`,
-   matched by name: cells are summed over an axis that `into` lacks, and get the root of an axis that `from` lacks.
-   The sum is exact in any order and grouping: equal sums, and after hd_profile_sort equal arrays. `into` grows only
-   by the nodes and cells that it lacked. On failure its cells are unchanged. `from` may be `into`. Cost: one pass
-   over the nodes and cells of `from`.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (two axes of one name; `into` was read from a
-   file and takes no nodes). */
+/* Adds the cells of `from` to `into`. Two nodes are the same node if their paths from the root have the same names.
+   Axes are matched by name. If `into` has no such axis, the cells are summed over this axis. If `from` has no such
+   axis, its cells get the root of this axis. The order of several merges does not matter: the sums are equal, and
+   after hd_profile_sort the arrays are equal too. If the call fails, the cells of `into` are unchanged. `from` and
+   `into` may be the same profile. Cost: one pass over the nodes and cells of `from`. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_OVERFLOW, HD_INVALID (two axes have the same name; `into` belongs to a file that was read, and cannot
+   get new nodes). */
 HEAPDUMP_API hd_status hd_profile_merge(hd_profile *into, const hd_profile *from, hd_error *err);
-/* Sorts a profile into the canonical order of breakdowns: nodes in preorder, siblings by name, cells by their nodes.
-   Nodes without cells at or below them disappear, and the others get new numbers. Equal profiles become equal arrays.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT; the profile is then unchanged. */
+/* Sorts a profile into the order that breakdowns have: nodes in preorder, children of one parent by name, and cells
+   by their nodes. Nodes that have no cells, and no nodes with cells below them, are removed. The other nodes get new
+   numbers. Two equal profiles have equal arrays after this call. If the call fails, the profile is unchanged. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
 
-/* Adds heaps one at a time. Each heap can be freed after its addition: memory follows the distinct paths, not the
-   number of heaps. If all heaps are profiles, the sum is a sorted profile. Otherwise it is a breakdown, with the sum
-   of the profiles as one more breakdown that lists all its entries. A merged breakdown lists every entry that any
-   input lists. An input adds nothing to an entry that it does not list, so an entry that some input omits is a lower
-   bound, and may be smaller than its listed children; the total is exact. Axes are united by name: "backtrace",
-   "type", then others by name. A heap with fewer axes gets the roots of the others. The sum is the same array in any
-   order, and in any grouping of profiles, or of breakdowns, into partial sums.
+/* A merger adds up heaps, one heap at a time. A heap can be freed after hd_merger_add: the memory of a merger depends
+   on the number of different call stacks, not on the number of heaps. If all heaps are profiles, the sum is a sorted
+   profile. If one heap is a breakdown, the sum is a breakdown. The sum lists every entry that any input lists. If an
+   input does not list an entry, the merger adds 0 for this input. So the size of such an entry is a lower bound, and
+   may be smaller than the sum of its children. The total is exact. The sum has the axes of all inputs: "backtrace",
+   "type", and then the others in the order of their names. A heap without an axis gets the root of this axis. The
+   order of the inputs does not change the sum. Partial sums of profiles, or of breakdowns, can be added up with the
+   same result.
 
-   hd_rows.unlisted bounds the omitted bytes from above. In an input, an entry that is not listed has at most the
-   bytes that its nearest listed ancestor has beyond the listed children of that ancestor. "Nearest" follows one way:
-   up the last axis to its root, then up the axis before, and so on to the total. "Children" are one step below, along
-   the axis that this way came by. So an entry without listed children along an axis (a leaf) leaves all its bytes
-   open to that axis, and so does every entry to an axis that its heap lacks. Nested trees, which all cut-offs by size
-   produce, have good bounds; entries listed without their ancestors loosen them.
-   slack[entry * axis_count + axis] is the sum of these open bytes over all inputs, for paths that no input lists and
-   that meet this entry first, along this axis. Later sums need it for their bounds. It is 0 for axes before the
-   last one on which the entry is not at the root. A Chromium trace can hold neither array. */
+   hd_rows.unlisted is an upper bound of the bytes that the inputs left out. If an input does not list an entry, the
+   entry has at most the open bytes of its nearest listed ancestor. Open bytes are the bytes of the ancestor minus the
+   bytes of its listed children. The nearest ancestor is searched on the last axis first, up to the root of this axis,
+   then on the axis before, and so on up to the total. The children are the children on the axis of this search. An
+   entry without listed children on an axis has all its bytes open for this axis. The same holds if the heap does not
+   have the axis. If a cut-off by size made the breakdown, the bounds are good. If entries are listed without their
+   ancestors, the bounds are less good. slack[entry * axis_count + axis] is the sum of the open bytes of an entry over
+   all inputs. Later sums need this number for entries that no input lists. slack is 0 for the axes before the last
+   axis on which the entry is not at the root. A Chromium trace cannot store unlisted and slack. */
 typedef struct hd_merger hd_merger;
 
-/* Creates an empty merger. It uses allocator, limits and progress of the options; progress counts added heaps.
-   Returns NULL on failure. Errors: HD_OUT_OF_MEMORY. */
+/* Creates an empty merger. The merger uses allocator, limits and progress of the options; progress counts the added
+   heaps. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *err);
-/* Adds a heap. On failure the merger is unchanged. Cost: a pass over the heap's nodes and rows. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (a different kind than the heaps before, two axes
-   of one name, no heap), HD_UNSUPPORTED (more than HD_MAX_AXES in all). */
+/* Adds a heap to the sum. If the call fails, the merger is unchanged. Cost: one pass over the nodes and rows of the
+   heap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the kind of the heap differs from
+   the kind of earlier heaps, two axes have the same name, or heap is NULL), HD_UNSUPPORTED (the sum would have more
+   than HD_MAX_AXES axes). */
 HEAPDUMP_API hd_status hd_merger_add(hd_merger *merger, const hd_heap *heap, hd_error *err);
-/* Returns the sum and empties the merger. The caller releases the sum. Its label has the parts that all heaps share,
-   in strings that live until hd_merger_free, and the largest sample_bytes. Cost: sorting the sum; with profiles and
-   breakdowns also an hd_export of the profiles. Errors: as hd_merger_add, and HD_INVALID (no heap was added). */
+/* Returns the sum and empties the merger. The caller frees the sum with hd_heap_release. If all heaps have the same
+   process, dump or allocator, the sum has it too. sample_bytes of the sum is the largest sample_bytes of the heaps.
+   Strings of the sum are valid until hd_merger_free. Cost: sorting the sum. If profiles and breakdowns were added,
+   the call also costs an hd_export of the profiles. Errors: the errors of hd_merger_add, and HD_INVALID (no heap was
+   added). */
 HEAPDUMP_API hd_status hd_merger_finish(hd_merger *merger, hd_heap *out, hd_error *err);
-/* Like hd_merger_finish, but keeps the sum of the profiles and the sum of the breakdowns apart: one heap or two, the
-   profile first, with equal labels. Added to another merger, these parts count like the heaps added here, so sums of
-   sums in any grouping are the same arrays. >>rows.write and >>rows.read preserve them. Cost: sorting. */
+/* Like hd_merger_finish, but returns the sum of the profiles and the sum of the breakdowns as two heaps, the profile
+   first. If all heaps are of one model, the call returns only one heap. Use this function for partial sums: if
+   another merger adds these heaps, its result is the same as if it had added all original heaps. A file of
+   >>rows.write stores these heaps without loss. Cost: sorting. */
 HEAPDUMP_API hd_status hd_merger_finish_parts(hd_merger *merger, hd_heap out[2], size_t *count, hd_error *err);
 /* Returns the bytes that the merger holds. */
 HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *merger);
-/* Frees a merger, finished or not. Its results stay. */
+/* Frees a merger, also before hd_merger_finish. Sums that hd_merger_finish returned stay valid, except their
+   strings. */
 HEAPDUMP_API void hd_merger_free(hd_merger *merger);
 
-/* Merges all these heaps with one call. The label has the parts that all labels share, in strings of the first heap.
-   Errors: as hd_merger_add. */
+/* Adds up `count` heaps in one call. If all heaps have the same process, dump or allocator, the sum has it too, with
+   the strings of the first heap. Errors: the errors of hd_merger_add. */
 HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
                                 hd_error *err);
 
 /* =============================================================================== >>heap.ops
-   A heap made from one other heap: a part of it, or all of it with other paths. Each operation takes either model,
-   and makes a new heap that borrows only the strings of the label. Results of profiles are exact. A breakdown omits
-   entries, so some results of breakdowns are bounds; each operation says which. They lose the bounds of a merged
-   breakdown: hd_rows.unlisted is NULL. */
+   Functions that make a new heap from a heap: a part of the heap, or the same bytes with other call stacks. They
+   accept profiles and breakdowns. The new heap uses the strings of the old heap (process, dump, allocator), but no
+   other memory. The result for a profile is exact. A breakdown leaves out entries, so some sizes in the result are
+   bounds; the comment of each function says which. hd_rows.unlisted of the result is NULL. */
 
-/* The largest number of names in a new path of hd_rename_fn. */
+/* The largest number of names that an hd_rename_fn may return. */
 #define HD_RENAME_MAX 64
-/* Writes the new path of a name, and returns the number of its names. */
+/* Writes the names that replace `name` to `path`, and returns their number. */
 typedef uint32_t (*hd_rename_fn)(void *user, hd_str name, hd_str *path);
-/* Copies a profile with the nodes of one axis renamed. `rename` turns a name into a path of 0 to HD_RENAME_MAX names,
-   outermost first: several for inlined frames; 0 drops the node, and its children move up. Nodes that become equal
-   are merged. The returned names must live until the next call of `rename`, which is called once per distinct name of
-   the nodes with cells at or below them.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis, two axes of one name). */
+/* Copies a profile and renames the nodes of one axis. `rename` replaces a name by 0 to HD_RENAME_MAX names, the
+   outermost first. Several names are useful for inlined functions. If `rename` returns 0, the node is removed, and
+   its children move to its parent. Nodes that become equal are merged. The new names must be valid until the next
+   call of `rename`. `rename` is called once for each different name; nodes without cells at or below them do not
+   count. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis, two axes of one name). */
 HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis, hd_rename_fn rename, void *user,
                                          const hd_options *options, hd_profile **out, hd_error *err);
 
-/* Returns whether a node matches, by its name. Called once per node of the axis with rows at or below it, except the
-   root. */
+/* Returns whether a node with this name matches. The library calls the function once for each node of the axis,
+   except for the root and for nodes without rows at or below them. */
 typedef bool (*hd_match_fn)(void *user, hd_str name);
 
-/* Keeps the cells at or below matching nodes of `axis` (keep), or all other cells (!keep). The two results add up to
-   the whole heap. In a breakdown, an entry above matching entries becomes the sum of the outermost listed ones: a
-   lower bound. With !keep it loses that sum: an upper bound. Cost: a pass over nodes and rows. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown axis, two axes of one name). */
+/* Keeps the cells at or below matching nodes of `axis` if `keep` is true, and all other cells if `keep` is false. The
+   two results add up to the whole heap. In a breakdown, the new size of an entry above matching entries is the sum of
+   the outermost matching entries that are listed; this is a lower bound. If `keep` is false, this sum is subtracted
+   from the entry; the result is an upper bound. Cost: one pass over nodes and rows. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown axis, two axes of one name). */
 HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user, bool keep,
                                  const hd_options *options, hd_heap *out, hd_error *err);
-/* Starts the paths of `axis` at their outermost matching node. Equal paths are merged, and cells below no matching
-   node are dropped. In a breakdown, the sizes of the root and of matching nodes, and of the nodes below them, are
-   lower bounds if an occurrence is not listed. Cost: a pass over nodes and rows. Errors: as hd_filter, and
-   HD_OVERFLOW. */
+/* Makes the outermost matching node of each path on `axis` the first node of the path. Equal paths are merged. Cells
+   that are not at or below a matching node are removed. In a breakdown, a matching node may be left out in some
+   places; then the sizes of the root, of matching nodes and of nodes below them are lower bounds. Cost: one pass over
+   nodes and rows. Errors: the errors of hd_filter, and HD_OVERFLOW. */
 HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                  const hd_options *options, hd_heap *out, hd_error *err);
-/* Removes the matching nodes of `axis`: their children move up to the parent, and their self bytes count to it. In a
-   breakdown, the self bytes of a node are its "<self>" entry, or all its bytes if it lists no child. The rest of a
-   matching node goes to "<other>" of its parent. Cost: a pass over nodes and rows. Errors: as hd_reroot. */
+/* Removes the matching nodes of `axis`. The children and the own bytes of a removed node move to its parent. In a
+   breakdown, the own bytes of a node are the bytes of its "<self>" entry, or all bytes of the node if it has no
+   listed child. The other bytes of a removed node become part of "<other>" of its parent. Cost: one pass over nodes
+   and rows. Errors: the errors of hd_reroot. */
 HEAPDUMP_API hd_status hd_hide(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                const hd_options *options, hd_heap *out, hd_error *err);
-/* hd_hide by node number: removes node i if hidden[i]. Its self bytes then count to a child of its parent with the
-   name own[i]. If `own` is NULL or own[i] is empty, they count as in hd_hide. Strings are copied. */
+/* Like hd_hide, but removes node i if hidden[i] is true. If own[i] is a name, the own bytes of the removed node move
+   to a child of its parent with this name. If own[i] is empty, or `own` is NULL, the own bytes move to the parent.
+   Names are copied. */
 HEAPDUMP_API hd_status hd_hide_nodes(const hd_heap *heap, uint32_t axis, const bool *hidden, const hd_str *own,
                                      const hd_options *options, hd_heap *out, hd_error *err);
 /* The largest number of names in an inverted path. */
 #define HD_INVERT_MAX 512
-/* Reverses each path of `axis`, so that the tree is bottom-up: the innermost name is first. A path keeps its
-   innermost HD_INVERT_MAX names; "<self>" counts to its parent. Inverted twice, paths are as before. The result is a
-   profile, also for a breakdown, which must have only that axis. Cost: (nodes with cells) x (their depth), but at
-   most a million names plus 32 for each node of the axis. If deep chains need more, all paths keep the same smaller
-   number of names. A warning (HD_LIMIT) reports omitted names. Errors: as hd_reroot, and HD_UNSUPPORTED (a breakdown
-   over several axes: use hd_breakdown_axis_profile). */
+/* Reverses each path of `axis`, so that the innermost function comes first (a bottom-up tree). Only the innermost
+   HD_INVERT_MAX names of a path are kept. The bytes of "<self>" count as bytes of its parent. If a heap is inverted
+   twice, the paths are as before. The result is a profile. A breakdown must have only one axis; otherwise make a
+   profile with hd_breakdown_axis_profile first. Cost: the number of nodes with cells times their depth, but at most a
+   million names plus 32 names for each node of the axis. If this limit is too small for deep call stacks, all paths
+   keep the same smaller number of names. A warning (HD_LIMIT) reports that names are left out. Errors: the errors of
+   hd_reroot, and HD_UNSUPPORTED (a breakdown with several axes). */
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
-/* hd_invert for a tree or an export with this cut-off: a path ends where its bytes fall below min_bytes or min_share.
-   The tree lists the same entries as after hd_invert, and memory follows the listed entries. */
+/* Like hd_invert, but needs less memory if a cut-off follows: a path ends where its bytes fall below min_bytes or
+   min_share of the cut-off. A tree with this cut-off lists the same entries as after hd_invert. Memory depends on the
+   number of listed entries. */
 HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const hd_cutoff *cutoff,
                                      const hd_options *options, hd_heap *out, hd_error *err);
-/* Makes a profile of one axis of a breakdown. Its cells are the entries at the roots of all other axes, each with the
-   bytes beyond its listed children. In a breakdown of one heap these are never negative; in a merged breakdown a
-   negative rest becomes 0. The result does not distinguish a node's self bytes ("<self>") from omitted children.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (unknown axis). */
+/* Makes a profile of one axis of a breakdown. The cells of the profile come from the entries at the roots of all
+   other axes. The size of a cell is the size of the entry minus the sizes of its listed children. In a merged
+   breakdown this difference may be negative, and then becomes 0. The profile does not distinguish a node's own bytes
+   ("<self>") from children that are left out. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (unknown
+   axis). */
 HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *breakdown, uint32_t axis,
                                                  const hd_options *options, hd_profile **out, hd_error *err);
-/* Makes a breakdown of one axis of a breakdown. Entries keep their sizes, and the bounds of a merge, which a profile
-   cannot hold. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis). */
+/* Makes a breakdown of one axis of a breakdown. Entries keep their sizes and their bounds (hd_rows.unlisted). Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis). */
 HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *breakdown, uint32_t axis, const hd_options *options,
                                          hd_breakdown **out, hd_error *err);
 
 /* ============================================================================== >>heap.diff
    Comparison of two heaps of one kind. */
 
-/* The change of an entry: one of the first four flags, or none of them if its size is equal. */
+/* Flags for the change of an entry. An entry has one of the first four flags, or none of them if its size did not
+   change. */
 enum {
-    HD_DIFF_NEW = 1,             /* nothing before, something after */
+    HD_DIFF_NEW = 1,             /* the entry has no bytes before, and some bytes after */
     HD_DIFF_GONE = 2,
     HD_DIFF_GROWN = 4,
     HD_DIFF_SHRUNK = 8,
-    HD_DIFF_BOUND = 16,          /* one breakdown does not list the entry. It counts as 0 there, but may have up to
-    the
-                                    bytes of <other> of its parent. In merged breakdowns also a listed entry may have
-                                    more: `unlisted` bounds it */
-    HD_DIFF_NOISE = 32           /* estimates that differ by at most two standard errors */
+    HD_DIFF_BOUND = 16,          /* the change is a bound: one breakdown leaves out the entry, so its size is taken as
+                                    0, but may be up to <other> of its parent. In a merged breakdown, the size of a
+                                    listed entry may also be larger, by up to `unlisted` */
+    HD_DIFF_NOISE = 32           /* the sizes are estimates and differ by at most two standard errors */
 };
 
-/* Entries of both heaps over one set of nodes, in canonical order; entry 0 is the total. Read only. */
+/* The entries of two heaps with a common set of nodes, for reading. The entries have the order of breakdowns; entry 0
+   is the total. */
 typedef struct hd_diff {
-    hd_rows before, after;       /* rows with the same nodes and one node column. `unlisted` comes from merged
-                                    breakdowns, and also covers entries that they do not list */
-    const uint64_t *gross;       /* gross change, which the cut-off and the order use */
+    hd_rows before, after;       /* sizes of entry i before and after. `unlisted` is set for merged breakdowns, also
+                                    for entries that they leave out */
+    const uint64_t *gross;       /* gross change of each entry (hd_compare); the cut-off and the order use it */
     const uint8_t *flags;        /* HD_DIFF_ */
     hd_axis axis[HD_MAX_AXES];   /* before.axis_count of them */
 } hd_diff;
 
-/* Compares two heaps, profiles or breakdowns. Nodes with the same path are the same node; axes are united as by
-   hd_merger. The cut-off applies to the change. For two profiles this is the gross change: the sum of the changes of
-   all cells below, so that 100 bytes more here and 100 less there do not cancel. If either is a breakdown, it is the
-   largest change of any listed entry at or below. Unchanged entries are not listed, but the total is. Cost: a merge,
-   then an hd_export of the result. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (heaps
-   of different kinds, two axes of one name, a share outside 0 to 1), HD_UNSUPPORTED (more than HD_MAX_AXES in all).
-   */
+/* Compares two heaps. Two nodes are the same node if their paths from the root have the same names. Axes are matched
+   by name, as in hd_merger. The cut-off applies to the gross change of an entry. For two profiles, the gross change
+   is the sum of the changes of all cells below, without signs: 100 bytes more in one cell and 100 bytes less in
+   another give 200. If one heap is a breakdown, the gross change is the largest change of any listed entry at or
+   below. Entries that did not change are not listed, except the total. Cost: a merge, and then an hd_export of the
+   result. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the heaps have different kinds,
+   two axes have the same name, or a share is not in 0 to 1), HD_UNSUPPORTED (together more than HD_MAX_AXES axes). */
 HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
                                   const hd_options *options, hd_diff **out, hd_error *err);
 /* Frees a diff. */
 HEAPDUMP_API void hd_diff_free(hd_diff *diff);
 
 /* ================================================================================== >>print
-   Trees, lists of names and diffs, as text or as calls of a function for each row. */
+   Functions that print trees, lists of functions, and diffs. Each can print text, or call a function for each row. */
 
-/* The order of rows with one parent, or of names. Ties are in the order of bytes. A diff orders by changes. Rows with
-   an unknown number of blocks come last. */
+/* The order of the children of one parent in a tree, or of the names in a list. Equal rows are sorted by bytes. A
+   diff is sorted by changes. Rows with an unknown number of blocks come last. */
 typedef enum hd_order {
     HD_ORDER_BYTES,              /* largest first */
     HD_ORDER_BLOCKS,             /* most first */
@@ -1277,52 +1293,60 @@ typedef enum hd_order {
     HD_ORDER_NAME                /* ascending, byte by byte */
 } hd_order;
 
-/* Options of trees. Zeros: all axes from the first, bytes as numbers, the largest first. */
+/* Options of trees. With zeros, a tree starts with the first axis, prints sizes in bytes, and prints the largest
+   child first. */
 typedef struct hd_tree_options {
     hd_cutoff cutoff;
-    uint32_t first_axis;         /* the axis to break down by first */
-    /* Break every entry down along every axis, and list it once per route, as the document's figure does. Otherwise
-       an entry is broken down along the first axis, and along the others only if the first lists nothing more. */
+    uint32_t first_axis;         /* number of the axis that the tree starts with */
+    /* Print the children of every entry on every axis. An entry is then printed once for each way that leads to it,
+       as in the figure of the format's document. By default, a tree prints children on the first axis, and children
+       on other axes only below entries without listed children on the first axis. */
     bool every_route;
     bool units;                  /* sizes as "1.2 MiB" instead of "1258291" */
     hd_order order;              /* order of children; it does not affect the cut-off */
     hd_options options;
 } hd_tree_options;
 
-/* One line of a tree. Rows are in preorder: the parent of a row is the last row before it with depth - 1. `<other>`
-   has the bytes of an entry beyond its listed children. */
+/* One line of a tree. Rows are in preorder: the parent of a row is the last row before it with depth - 1. The row
+   `<other>` has the bytes of its parent minus the bytes of the listed children. */
 typedef struct hd_tree_row {
     uint32_t depth;              /* 0: the total */
-    uint32_t axis;               /* the axis that leads from the parent to this row */
-    uint32_t entry;              /* in `breakdown`; HD_NONE: <other> */
-    hd_str name;                 /* the node's name; after unlisted nodes all their names, joined by "/" */
+    uint32_t axis;               /* the axis on which the row is a child of its parent */
+    uint32_t entry;              /* number of the entry in `breakdown`; HD_NONE: <other> */
+    hd_str name;                 /* name of the node. If nodes between the parent and this row are left out, all their
+                                    names, joined by "/" */
     hd_amount amount;
     const hd_breakdown *breakdown;
-    uint64_t unlisted;           /* hd_rows.unlisted: bytes that the entry may have in addition; 0 for <other> */
-    /* The row can share its parent's line. It is the only child, with the same bytes, blocks, error and `unlisted`.
-       It is also a frame, or on the same axis, or a value of another axis without children. Never set directly below
-       the total, for <other>, or with every_route. */
+    uint64_t unlisted;           /* the entry may have up to this number of additional bytes (hd_rows.unlisted); 0 for
+                                    <other> */
+    /* A program can print this row on the same line as its parent. The row is the only child of its parent, and has
+       the same bytes, blocks, error and `unlisted`. The row is also a function, or on the same axis, or a node of
+       another axis without children. This member is false for children of the total, for <other>, and with
+       every_route. */
     bool folds;
 } hd_tree_row;
 
-/* Calls `row` for each line: children in `order`, ties by name, <other> last. If `row` returns anything but HD_OK,
-   the call ends and returns that. Cost: the cut-off's, then linear in the rows. Errors: as hd_heap_break_down. */
+/* Calls `row` for each line of a tree. Children of one parent are sorted by `order`, and equal children by name;
+   <other> comes last. If `row` does not return HD_OK, the call ends and returns the same status. Cost: the cost of
+   the cut-off, and then linear in the number of rows. Errors: the errors of hd_heap_break_down. */
 HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
                                hd_status (*row)(void *user, const hd_tree_row *row), void *user, hd_error *err);
-/* Prints the tree as text. A line has the bytes, the share of the total, the blocks and the indented name. Estimated
-   bytes have their standard error: two times in three the truth is within it. A share "> 100%", with a warning, means
-   that a breakdown contradicts itself. In merged breakdowns "(+1.2 MiB?)" is the upper bound of additional bytes, and
-   a line below explains it. A value of an axis other than the backtrace follows the name of its axis: "type: T",
-   "age: 1 s". A frame that `folds` is not indented further. */
+/* Prints a tree as text. Each line has the bytes, the share of the total, the blocks and the indented name. If the
+   bytes are an estimate, the line also has the standard error; in two of three cases, the true value is within one
+   standard error. A share of "> 100%" means that an entry of a breakdown is larger than its parent; a warning reports
+   this. In merged breakdowns, "(+1.2 MiB?)" is an upper bound of bytes that the entry may have in addition; a line
+   below the tree explains this. Names on other axes than the backtrace begin with the name of the axis, for example
+   "type: T" or "age: 1 s". If hd_tree_row.folds is set, the row is not indented further than its parent. */
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out, hd_error *err);
 
-/* Prints a heap's label in one line, without a line break: "malloc, peak, app, pid 7, dump 0x1, host=a, sampled every
-   512.0 KiB". If `than` is given, only the parts that differ from it. Errors: HD_INVALID (no heap), HD_IO. */
+/* Prints the origin of a heap, for example "malloc, peak, app, pid 7, dump 0x1, host=a, sampled every 512.0 KiB". The
+   text has one line, without a line break at its end. If `than` is not NULL, only the parts in which `heap` differs
+   from `than` are printed. Errors: HD_INVALID (heap is NULL), HD_IO. */
 HEAPDUMP_API hd_status hd_print_label(const hd_heap *heap, const hd_heap *than, hd_out out, hd_error *err);
 
-/* One line of a diff's tree, as in hd_tree_row. */
+/* One line of the tree of a diff; hd_tree_row explains the members. */
 typedef struct hd_diff_row {
-    uint32_t depth, axis, entry; /* entry in `diff`; HD_NONE: <other> */
+    uint32_t depth, axis, entry; /* entry is the number of the entry in `diff`; HD_NONE: <other> */
     hd_str name;
     hd_amount amount[2];         /* before, after */
     unsigned flags;              /* HD_DIFF_ */
@@ -1332,81 +1356,88 @@ typedef struct hd_diff_row {
     bool folds;                  /* as in hd_tree_row, of both sides */
 } hd_diff_row;
 
-/* Calls `row` for each line of a diff: the most changed child first, or in `order`, ties in canonical order, <other>
-   last if it changed. Otherwise like hd_tree. */
+/* Calls `row` for each line of a diff. By default, the child that changed most comes first; `order` selects another
+   order. Equal children are in canonical order. <other> comes last, if it changed. In all other respects, the call
+   works like hd_tree. */
 HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after, const hd_tree_options *options,
                                     hd_status (*row)(void *user, const hd_diff_row *row), void *user, hd_error *err);
-/* Prints the diff as text. A line has the change in bytes, the bytes before and after, the change in blocks and the
-   indented name. Estimated changes have their standard error; "~" marks a change within two standard errors. "new"
-   and "gone" follow the name, with "?" if a breakdown may only omit the entry. In merged breakdowns the upper bound
-   of additional bytes follows: "before +1.2 MiB". */
+/* Prints a diff as text. Each line has the change in bytes, the bytes before and after, the change in blocks and the
+   indented name. If the sizes are estimates, the line also has the standard error of the change. The mark "~" means
+   that the change is smaller than two standard errors. "new" or "gone" follows the name of an entry that only one
+   heap has. "new?" and "gone?" mean that the other heap may have the entry without listing it. In merged breakdowns,
+   a text such as "before +1.2 MiB" gives an upper bound of additional bytes. */
 HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
                                      const hd_tree_options *options, hd_out out, hd_error *err);
 
-/* Options of lists of names. Zeros: all names of the first axis, by their cumulative bytes. */
+/* Options of lists of names. With zeros, all names of the first axis are listed, sorted by their cumulative bytes. */
 typedef struct hd_top_options {
     uint32_t axis;               /* the axis with the names */
     uint32_t top;                /* number of names to list; 0: all */
     bool by_self;                /* the same as `order` HD_ORDER_SELF */
-    hd_order order;              /* HD_ORDER_NAME: of the `top` largest */
+    hd_order order;              /* HD_ORDER_NAME sorts the `top` largest names */
     bool units;                  /* sizes as "1.2 MiB" instead of "1258291" */
     hd_options options;
 } hd_top_options;
 
-/* A name, summed over all its nodes on an axis. */
+/* A name, for example of a function, with the sums over all nodes of an axis that have this name. */
 typedef struct hd_top_row {
-    hd_str name;                 /* "<self>": the root's own bytes; "<other>": bytes below the root that a breakdown
-                                    does not list */
-    hd_amount self;              /* at nodes with this name */
-    hd_amount cumulative;        /* at or below them; a path that has the name several times counts once */
-    hd_amount unlisted;          /* in a breakdown: bytes of these nodes beyond their listed children, whether own or
-                                    of unlisted children; 0 in a profile */
-    bool self_is_bound;          /* in a breakdown: some of these nodes list no child, so `self` includes all bytes of
-                                    these nodes and is an upper bound */
-    uint64_t more;               /* in a merged breakdown: upper bound of additional bytes in heaps that do not list
+    hd_str name;                 /* "<self>": own bytes of the root; "<other>": bytes below the root that the
+                                    breakdown leaves out */
+    hd_amount self;              /* own bytes of the nodes with this name */
+    hd_amount cumulative;        /* bytes at or below these nodes; a path that has the name several times counts
+                                    once */
+    hd_amount unlisted;          /* in a breakdown: bytes of these nodes minus the bytes of their listed children: own
+                                    bytes, or bytes of children that are left out. In a profile: 0 */
+    bool self_is_bound;          /* in a breakdown: `self` is an upper bound, because some of these nodes have no
+                                    listed child, and all bytes of these nodes count as own bytes */
+    uint64_t more;               /* in a merged breakdown: upper bound of additional bytes in heaps that leave out
                                     these nodes (hd_rows.unlisted) */
 } hd_top_row;
 
-/* Calls `row` for each name in `order`, ties by name. "<self>" counts to its parent. In a breakdown, self size is the
-   "<self>" entry of a node, or all its bytes if it lists no child: an upper bound. Totals of a breakdown are lower
-   bounds. If `row` returns anything but HD_OK, the call ends and returns that. Cost: a pass over nodes and rows, then
-   sorting the names. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (unknown axis). */
+/* Calls `row` for each name, sorted by `order`; equal names are sorted by name. The bytes of a "<self>" entry count
+   as own bytes of its parent. In a breakdown, the own bytes of a node are the bytes of its "<self>" entry. If a node
+   has no listed child, all its bytes count as own bytes; this is an upper bound. Cumulative bytes of a breakdown are
+   lower bounds. If `row` does not return HD_OK, the call ends and returns the same status. Cost: one pass over nodes
+   and rows, and then sorting the names. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (unknown
+   axis). */
 HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options,
                               hd_status (*row)(void *user, const hd_top_row *row), void *user, hd_error *err);
-/* Prints the list as text. The first line is the heap's label. Each other line has total and self bytes, their shares
-   of the heap, blocks and the name; estimated bytes have standard errors. Brackets after the name give unlisted
-   bytes, "self?" for an upper bound of self, and in merged breakdowns the upper bound of additional bytes. */
+/* Prints a list of names as text. The first line is the origin of the heap (hd_print_label). Each other line has
+   total bytes and own bytes, their shares of the heap, blocks and the name. If the bytes are estimates, the line also
+   has standard errors. Brackets after the name contain the bytes that the breakdown leaves out, "self?" if the own
+   bytes are an upper bound, and in merged breakdowns an upper bound of additional bytes. */
 HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out, hd_error *err);
 
 #ifndef HEAPDUMP_NO_GRAPH
 /* ================================================================================== >>graph
-   Live objects and their references. Objects have the numbers 0, 1, ... in the order of their records, independent of
-   their ids in the file. References are in compressed sparse rows. The target of a reference may have no record; it
-   is then an object behind all others, of class 0, without bytes or references, so that analysis needs no special
-   cases. Weak references are visible, but no analysis follows them.
-   Memory per object: 12 bytes, and 6 to 14 more with ids. Per reference: 4 bytes, 1 more if the object also has weak
-   references, 4 more if references have their own names. A sealed graph does not change.
-   Source: dart-heap-snapshot, netcf-gc-heap-dump. */
+   Live objects and their references. The objects have the numbers 0, 1, ... in the order of the file; these numbers
+   do not depend on the ids in the file. The references of all objects are in one array (compressed sparse rows). The
+   file may lack the target of a reference. The target is then an additional object of class 0, without bytes and
+   references, after all other objects. A program can read weak references, but paths, dominators and retained sizes
+   ignore them. An object takes 12 bytes, and 6 to 14 more bytes if it has an id. A reference takes 4 bytes. It takes
+   1 more byte if its object also has weak references, and 4 more bytes if references have names. After hd_graph_seal,
+   a graph does not change. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
 
 /* Kinds of GC roots, from netcf-gc-heap-dump, "Root Record". */
 enum {
-    HD_ROOT_INTERNAL = 0,        /* "internal": the runtime's own, for example application domains */
+    HD_ROOT_INTERNAL = 0,        /* "internal": a reference from the runtime, for example to an application domain */
     HD_ROOT_LOCAL = 1,           /* "local": a local variable */
-    HD_ROOT_FINALIZER = 2,       /* "finalizer": waits for its finalizer */
+    HD_ROOT_FINALIZER = 2,       /* "finalizer": the object waits for its finalizer */
     HD_ROOT_HANDLE = 3,          /* "handle" */
     HD_ROOT_STATIC = 4,          /* "static": hd_root.container has the variable */
     HD_ROOT_COLLECTOR = 5        /* "collector": interned strings, class descriptions */
 };
-/* Flags of roots: bits. A weak root does not hold its object alive. */
+/* Flags of roots, as bits. A weak root does not keep its object alive. */
 enum {
     HD_ROOT_PINNED = 1,          /* "pinned" */
     HD_ROOT_WEAK = 2,            /* "weak" */
     HD_ROOT_UNSAFE = 4           /* "unsafe": from an unsafe pointer or a value field */
 };
 
-/* Kinds of references. The first key and the first value of an object are an ephemeron, and so are the second ones,
-   and so on: the value is alive if both the object and the key are. A value without a key is strong, a key without a
-   value is weak. */
+/* Kinds of references. An ephemeron is a pair of a key and a value, such as an entry of a WeakMap: the value is alive
+   while both the key and the object with the pair are alive. The first reference of an object with kind key and the
+   first with kind value form a pair; so do the second ones, and so on. A value without a key is a strong reference. A
+   key without a value is a weak reference. */
 enum {
     HD_REFERENCE_STRONG = 0,     /* "strong" */
     HD_REFERENCE_WEAK = 1,       /* "weak": does not keep its target alive */
@@ -1425,7 +1456,7 @@ HEAPDUMP_API const char *hd_reference_kind_name(uint32_t kind);
 typedef struct hd_root {
     uint32_t object;
     uint32_t kind, flags;
-    uint32_t container;          /* class with the static variable, or HD_NONE */
+    uint32_t container;          /* number of the class with the static variable, or HD_NONE */
     uint32_t name;               /* number of a name (hd_graph_add_name), plus 1; 0: none */
 } hd_root;
 
@@ -1434,7 +1465,7 @@ typedef struct hd_class {
     uint64_t id;                 /* from the file */
     hd_str name;
     hd_str scope;                /* library or application domain of the class; may be empty */
-    bool described;              /* false: the file has no record of the class */
+    bool described;              /* false: the file does not describe the class */
 } hd_class;
 
 /* An object and its outgoing references. The arrays belong to the graph. */
