@@ -1452,12 +1452,12 @@ HEAPDUMP_API const char *hd_root_flag_name(uint32_t flag);
 /* Returns the name of an HD_REFERENCE_ kind; "unknown" for any other number. */
 HEAPDUMP_API const char *hd_reference_kind_name(uint32_t kind);
 
-/* A GC root: a reference from outside the heap, which keeps its object alive. */
+/* A GC root: a reference from outside the heap to an object. A root that is not weak keeps its object alive. */
 typedef struct hd_root {
     uint32_t object;
     uint32_t kind, flags;
     uint32_t container;          /* number of the class with the static variable, or HD_NONE */
-    uint32_t name;               /* number of a name (hd_graph_add_name), plus 1; 0: none */
+    uint32_t name;               /* number of the name (hd_graph_add_name) plus 1; 0: no name */
 } hd_root;
 
 /* A class of objects. Its strings belong to the graph. */
@@ -1478,84 +1478,88 @@ typedef struct hd_object {
     const uint8_t *kinds;        /* the HD_REFERENCE_ of each; NULL: all are strong */
 } hd_object;
 
-/* Objects, their references and the roots, in columns. Sealed, it does not change. */
+/* A graph: objects, their references and GC roots. After hd_graph_seal, a graph does not change. */
 typedef struct hd_graph hd_graph;
 
 /* Frees a graph. A graph of a document belongs to the document: do not free it. */
 HEAPDUMP_API void hd_graph_free(hd_graph *graph);
-/* Returns the number of objects, including objects without a record. O(1). */
+/* Returns the number of objects, including objects that the file does not describe. O(1). */
 HEAPDUMP_API uint32_t hd_graph_object_count(const hd_graph *graph);
 /* Returns the number of classes. O(1). */
 HEAPDUMP_API uint32_t hd_graph_class_count(const hd_graph *graph);
 /* Returns the number of roots. O(1). */
 HEAPDUMP_API uint32_t hd_graph_root_count(const hd_graph *graph);
-/* Returns an object by its number; zeros past the last. O(1); O(log objects) for an object with weak references. */
+/* Returns an object by its number, or zeros if the number is too large. O(1); O(log objects) for an object with weak
+   references. */
 HEAPDUMP_API hd_object hd_graph_object(const hd_graph *graph, uint32_t object);
-/* Returns a class by its number; zeros past the last. O(1). */
+/* Returns a class by its number, or zeros if the number is too large. O(1). */
 HEAPDUMP_API hd_class hd_graph_class(const hd_graph *graph, uint32_t class_index);
-/* Returns a root by its number; zeros past the last. O(1). */
+/* Returns a root by its number, or zeros if the number is too large. O(1). */
 HEAPDUMP_API hd_root hd_graph_root(const hd_graph *graph, uint32_t root);
-/* Returns the name of a root, as the file describes it: "local variable of thread main, Shop.run (Shop.java:41)".
-   Empty without a name. Owned by the graph. O(1). */
+/* Returns the name of a root from the file, for example "local variable of thread main, Shop.run (Shop.java:41)". The
+   name is empty if the file has no name. The string belongs to the graph. O(1). */
 HEAPDUMP_API hd_str hd_graph_root_name(const hd_graph *graph, const hd_root *root);
-/* Returns the first object with this id of the file, or HD_NONE. A few probes; O(log objects) at worst. */
+/* Returns the first object with this id, or HD_NONE if no object has this id. The call takes a few comparisons, or
+   O(log objects) in the worst case. */
 HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *graph, uint64_t id);
-/* Returns the first object with the id of an earlier object; HD_NONE if all ids differ. Also works on a graph that
-   hd_graph_seal refused because of duplicate ids. Linear. */
+/* Returns the first object that has the same id as an earlier object, or HD_NONE if all ids are different. If
+   hd_graph_seal failed because of duplicate ids, this call finds them. Linear. */
 HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *graph);
-/* Returns the name of the `reference`th reference of an object: its own name, or the name of the field in the class.
-   Empty without a name. O(log fields). */
+/* Returns the name of the `reference`th reference of an object. If the reference has no name, the call returns the
+   name of the field in the class, or an empty string. O(log fields). */
 HEAPDUMP_API hd_str hd_graph_field(const hd_graph *graph, uint32_t object, uint32_t reference);
-/* Returns the index of the `reference`th reference in its array or table, if the file has it and it is less than
-   2^31 - 1; else HD_NONE. */
+/* Returns the index of the `reference`th reference of an object in its array or table. Returns HD_NONE if the file
+   has no index, or if the index is 2^31 - 1 or more. */
 HEAPDUMP_API uint32_t hd_graph_index(const hd_graph *graph, uint32_t object, uint32_t reference);
 
 /* Totals of a graph: contents, missing records and memory. */
 typedef struct hd_graph_summary {
-    uint64_t objects, classes, roots, references; /* with records; without class 0 */
-    uint64_t bytes;              /* shallow sizes of all objects, garbage included */
+    uint64_t objects, classes, roots, references; /* numbers of objects and so on that the file describes */
+    uint64_t bytes;              /* sum of the shallow sizes of all objects, including garbage */
     uint64_t weak_roots;
     uint64_t weak_references;    /* weak references, and keys and values of ephemerons */
-    /* Without records: distinct objects, the references and roots that lead to them, and classes. */
+    /* Numbers of objects and classes that the file does not describe, and of references and roots to such objects. */
     uint64_t missing_objects, missing_references, missing_roots, missing_classes;
     uint64_t memory;             /* bytes that the graph holds */
 } hd_graph_summary;
 
-/* Returns the totals of a graph. Cost: linear in the references. */
+/* Returns the totals of a graph. The time is linear in the number of references. */
 HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *graph);
 
-/* Checks all columns: numbers are in range, offsets are in order, hd_graph_find finds each id, and sizes add up.
-   Every sealed graph passes. Errors: HD_INVALID. */
+/* Checks a graph: numbers are in range, offsets are in order, hd_graph_find finds each id, and the sum of the sizes
+   is right. Every graph after hd_graph_seal passes this check. Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *graph, hd_error *err);
 
 /* ============================================================================= >>graph.fill
-   Construction of graphs, by object or by whole columns. */
+   Functions that fill a graph, either one object at a time or many objects at a time. */
 
-/* Options of hd_graph_create. Zeros: references and roots give ids. */
+/* Options of hd_graph_create. With zeros, references and roots use ids of objects. */
 typedef struct hd_graph_desc {
-    bool numbered;               /* references and roots give the number of an object; otherwise its id */
-    bool dense;                  /* numbered, and object k has the id first_id + k, so no id is stored */
-    uint64_t first_id;           /* the number of the first object in references and roots */
-    bool one_root;               /* dominators and retained sizes treat the object of the first strong root as holder
-    of
-                                    all other roots */
+    bool numbered;               /* references and roots use numbers of objects instead of ids */
+    bool dense;                  /* object k has the id first_id + k, so the graph stores no ids; implies
+                                    `numbered` */
+    uint64_t first_id;           /* the number that references and roots use for the first object */
+    bool one_root;               /* for dominators and retained sizes, the object of the first strong root holds all
+                                    other roots */
     hd_allocator allocator;
-    hd_limits limits;            /* max_records: of objects, references, roots, classes and names, each */
+    hd_limits limits;            /* max_records limits the number of objects, of references, of roots, of classes, and
+                                    of names */
 } hd_graph_desc;
 
-/* Creates a graph to be filled. Add classes before their objects, and seal the graph once at the end. Before that,
-   only the filling calls may be used; after that, all calls but those. There are two ways to add objects: one at a
-   time (hd_graph_add_object, hd_graph_add_references), or many at a time, written directly into the columns
-   (hd_graph_reserve, hd_graph_commit). References and roots may give objects that come later. A target that never
-   comes becomes an object of class 0: one for each id, but in a numbered graph one in all, with the id first_id - 1.
-   Each call costs O(1) per added item. Errors of the filling calls: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (all
-   sizes together pass 2^64 - 2), HD_INVALID (unknown class, object or reference; sealed already); the graph is then
-   unchanged. */
+/* Creates an empty graph. Add each class before its objects, and call hd_graph_seal once at the end. Before
+   hd_graph_seal, only the functions that fill a graph may be used; after it, all other functions. There are two ways
+   to add objects. hd_graph_add_object and hd_graph_add_references add one object at a time. hd_graph_reserve and
+   hd_graph_commit add many objects at a time, and the program writes directly into the arrays of the graph.
+   References and roots may lead to objects that are added later. If an object is never added, the graph gets an
+   object of class 0 for its id. In a numbered graph, one object of class 0 with the id first_id - 1 replaces all
+   objects that were never added. Each call costs O(1) per added item. If a call that fills a graph fails, the graph
+   is unchanged. Errors of these calls: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (the sum of all sizes exceeds 2^64 -
+   2), HD_INVALID (unknown class, object or reference, or the graph was sealed). */
 HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err);
-/* Adds a class. Class 0, "<not described>", always exists. Strings are copied. */
+/* Adds a class, and copies its strings. Class 0 with the name "<not described>" always exists. */
 HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *graph, const hd_class *desc, uint32_t *class_index,
                                           hd_error *err);
-/* Sets name and scope of a class if its record comes late; any class but 0. */
+/* Sets name and scope of a class that was added without them. Class 0 cannot be changed. */
 HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *graph, uint32_t class_index, const hd_class *desc, hd_error *err);
 /* Sets the name of the `reference`th reference of all objects of a class. */
 HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *graph, uint32_t class_index, uint32_t reference,
@@ -1563,69 +1567,74 @@ HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *graph, uint32_t class_index,
 /* Adds an object. A dense graph ignores `id`. */
 HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *graph, uint64_t id, uint32_t class_index, uint64_t size,
                                            hd_error *err);
-/* Adds references to the last added object, by the ids or numbers of their targets. */
+/* Adds references to the object that was added last; `ids` has the ids or numbers of their targets. */
 HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *graph, const uint64_t *ids, size_t count, hd_error *err);
 
-/* The columns of a graph that is being filled, with the reserved space behind the added items. */
+/* The arrays of a graph that is being filled. The reserved space comes after the added items. */
 typedef struct hd_graph_columns {
-    uint32_t objects, references; /* numbers of added items */
-    uint32_t object_room, reference_room; /* capacity of the columns, added items included */
-    uint32_t *id;                /* by object; NULL in a dense graph */
+    uint32_t objects, references; /* numbers of added objects and references */
+    uint32_t object_room, reference_room; /* capacity of the arrays, including added items */
+    uint32_t *id;                /* id of each object; NULL in a dense graph */
     uint32_t *class_index;
-    uint32_t *size;              /* bytes, less than 2^32 - 1; hd_graph_add_size adds the rest */
-    uint32_t *first;             /* position of an object's first reference in `target`; the references end at the
-                                    next object's first */
-    uint32_t *target;            /* by reference: id or number of the target */
+    uint32_t *size;              /* size of each object in bytes, less than 2^32 - 1; for larger objects, add the rest
+                                    with hd_graph_add_size */
+    uint32_t *first;             /* for each object, the position of its first reference in `target`; the references
+                                    of the next object follow */
+    uint32_t *target;            /* for each reference, id or number of the target */
 } hd_graph_columns;
 
-/* Reserves space for at least `objects` and `references` more. Ids have 32 bits in the column; hd_graph_set_id sets
-   wider ones. Keeps written items that are not yet committed. The columns may move with the next call. Reserved space
-   that stays unwritten counts for limits, but takes no memory. */
+/* Reserves space for at least `objects` more objects and `references` more references. The array `id` has 32 bits per
+   id; set larger ids with hd_graph_set_id. Items that were written, but not yet committed, are kept. The next call
+   for this graph may move the arrays. Reserved space counts against limits of memory; it takes no memory until it is
+   written. */
 HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *graph, uint32_t objects, uint32_t references,
                                         hd_graph_columns *columns, hd_error *err);
-/* Adds the next `objects` and `references` items of the reserved space, which the caller has written. References may
-   be committed later than their objects: only hd_graph_seal reads `first`. */
+/* Adds the next `objects` objects and `references` references, which the caller has written to the reserved space.
+   References may be committed later than their objects, because only hd_graph_seal reads `first`. */
 HEAPDUMP_API hd_status hd_graph_commit(hd_graph *graph, uint32_t objects, uint32_t references, hd_error *err);
-/* Sets the id of an added object. For ids of more than 32 bits, which do not fit the column. Not in a dense graph. */
+/* Sets the id of an added object, for ids of more than 32 bits. A dense graph has no ids to set. */
 HEAPDUMP_API hd_status hd_graph_set_id(hd_graph *graph, uint32_t object, uint64_t id, hd_error *err);
-/* Adds to the size of an object, for example memory outside the heap. */
+/* Adds bytes to the size of an object, for example memory outside the heap that belongs to the object. */
 HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *graph, uint32_t object, uint64_t size, hd_error *err);
-/* Sets the HD_REFERENCE_ kind of the `reference`th reference of an object; the default is strong. The last call
-   counts. Takes 8 bytes until the graph is sealed. */
+/* Sets the HD_REFERENCE_ kind of the `reference`th reference of an object; the default is strong. If the kind of a
+   reference is set several times, the last call counts. Each call takes 8 bytes until the graph is sealed. */
 HEAPDUMP_API hd_status hd_graph_set_kind(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t kind,
                                          hd_error *err);
-/* Adds a name for references or roots; the first name has number 0. */
+/* Adds a name for references or roots, and returns the number of the name. The first name has number 0. */
 HEAPDUMP_API hd_status hd_graph_add_name(hd_graph *graph, hd_str name, uint32_t *number, hd_error *err);
-/* Sets the name of the `reference`th reference of an object, by the number of a name, which may be added later. */
+/* Sets the name of the `reference`th reference of an object; `name` is the number of a name, which may be added
+   later. */
 HEAPDUMP_API hd_status hd_graph_set_name(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t name,
                                          hd_error *err);
-/* Sets the index (less than 2^31 - 1) of the `reference`th reference of an object in its array. The reference then
-   has no name of its own. */
+/* Sets the index of the `reference`th reference of an object in its array. The index must be less than 2^31 - 1. A
+   reference with an index cannot have a name. */
 HEAPDUMP_API hd_status hd_graph_set_index(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t index,
                                           hd_error *err);
-/* Adds a root of the object with this id or number; root->object is ignored. */
+/* Adds a root that refers to the object with this id or number. The call ignores root->object. */
 HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *graph, uint64_t id, const hd_root *root, hd_error *err);
-/* Seals the graph: turns ids into object numbers. Near-linear. Errors: HD_MALFORMED (references give ids, and two
-   objects have the same id: hd_graph_duplicate), HD_INVALID (`first` out of order or beyond the references; a name
-   that was never added), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. After an error the graph can only be freed. */
+/* Ends the filling of a graph, and replaces ids in references by object numbers. The time is near-linear. Errors:
+   HD_MALFORMED (references use ids, and two objects have the same id; hd_graph_duplicate finds them), HD_INVALID
+   (`first` is not in order, or is larger than the number of references; or a name was never added), HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_CANCELLED. After an error, the graph can only be freed. */
 HEAPDUMP_API hd_status hd_graph_seal(hd_graph *graph, const hd_options *options, hd_error *err);
 
 /* ============================================================================ >>graph.merge
-   Several graphs merged into one. */
+   A function that merges several graphs into one. */
 
-/* Merges graphs, for example the application domains of a process. Objects with equal id, class name, size and
-   referred ids become one object. An id without a record in its own graph leads to the first graph that has the
-   record. Objects that share only the id stay separate (hd_graph_find returns the first), and so do classes unless id
-   and name are equal. Equal roots without names become one. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW,
-   HD_CANCELLED. */
+/* Merges graphs, for example the application domains of a process. Objects with the same id, class name, size and
+   references become one object. If a graph does not describe an object, the references to the object lead to the
+   first graph that describes it. Objects that have only the id in common stay separate; hd_graph_find then returns
+   the first one. Classes become one class if id and name are equal. Equal roots without names become one root.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count,
                                       const hd_options *options, hd_graph **out, hd_error *err);
 
 /* ============================================================================ >>graph.reach
-   Reachability, retained sizes, referrers and paths. A walk is a loop over a queue of object numbers, so deep graphs
-   need no stack. It queues each object once, and the value of an ephemeron after both the ephemeron and its key. It
-   does not follow weak references. A walk is linear in references and takes some bytes per object. >>graph.dominators
-   has the retained sizes of all single objects. */
+   Functions for reachable objects, retained sizes, referrers and paths. Each function walks through the graph with a
+   queue of object numbers, so a deep graph needs no large stack. A walk visits each object once. A walk visits the
+   value of an ephemeron after it has visited both the ephemeron and the key. A walk does not follow weak references.
+   The time is linear in the number of references, and the memory is some bytes per object. The functions in
+   >>graph.dominators compute the retained size of every single object. */
 
 /* A number of objects and the sum of their shallow sizes. */
 typedef struct hd_total {
@@ -1633,32 +1642,33 @@ typedef struct hd_total {
     uint64_t bytes;
 } hd_total;
 
-/* Computes the objects that strong roots keep alive if all objects of `without` are removed. `reached` (may be NULL)
-   has a byte per object: 1 for reachable, 0 for garbage. Linear.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown object). */
+/* Finds the objects that strong roots keep alive if all objects of `without` are removed. reached[o] becomes 1 if
+   object o is reachable, and 0 if it is garbage; `reached` may be NULL. Linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED, HD_INVALID (unknown object). */
 HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *graph, const uint32_t *without, size_t count,
                                       const hd_options *options, uint8_t *reached, hd_total *total, hd_error *err);
-/* Computes the retained size of a set of objects: the objects that would become garbage with them, the set included,
-   each object counted once. Exact, also for objects that several of the set hold together. Linear. Errors as
-   above. */
+/* Computes the retained size of a set of objects: the memory that would be freed if these objects were freed
+   together. Each object counts once. The result is exact, also for objects that several objects of the set hold
+   together. Linear. Errors: the errors of hd_graph_reach. */
 HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *graph, const uint32_t *objects, size_t count,
                                          const hd_options *options, hd_total *total, hd_error *err);
-/* Computes the retained size of each of `count` different classes (all its objects together) into totals[0 ..
-   count - 1]. Exact. 63 classes share a walk, which visits most objects once or twice, and an object at most 64
-   times. Memory: 13 bytes per object. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown
-   class). */
+/* Computes the retained sizes of `count` different classes. totals[i] is the memory that would be freed if all
+   objects of classes[i] were freed together. The results are exact. One walk through the graph computes 63 classes;
+   it visits most objects once or twice, and an object at most 64 times. Memory: 13 bytes per object. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown class). */
 HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *graph, const uint32_t *classes, size_t count,
                                                  const hd_options *options, hd_total *totals, hd_error *err);
 
-/* The referrers of each object o: target[first[o]] .. target[first[o + 1] - 1], in ascending order. A referrer with
-   several references to o occurs several times. 4 bytes per object and 4 per reference. */
+/* The referrers of each object o, that is, the objects that refer to o. They are target[first[o]] .. target[first[o +
+   1] - 1], in ascending order. An object with several references to o occurs several times. Memory: 4 bytes per
+   object, and 4 bytes per reference. */
 typedef struct hd_links {
     uint32_t count;
     const uint32_t *first, *target;
 } hd_links;
 
-/* Computes the referrers of all objects, in time linear in references. The caller frees *out (hd_links_free). Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* Computes the referrers of all objects. The time is linear in the number of references. Free the result with
+   hd_links_free. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *graph, const hd_options *options,
                                           hd_links **out, hd_error *err);
 /* Frees the referrers. */
@@ -1666,31 +1676,32 @@ HEAPDUMP_API void hd_links_free(hd_links *links);
 
 /* A path from a root to an object. */
 typedef struct hd_path {
-    uint32_t root;               /* number of the root at its start */
+    uint32_t root;               /* number of the root where the path starts */
     uint32_t length;             /* number of objects, at least 1 */
-    const uint32_t *objects;     /* from the root's object to the requested one */
-    const uint32_t *references;  /* references[i] of objects[i] leads to objects[i + 1]; the last is HD_NONE */
-    const uint32_t *ephemerons;  /* if references[i] is HD_NONE: objects[i + 1] is the value of this ephemeron, and
-                                    objects[i] its key. NULL: unknown step */
+    const uint32_t *objects;     /* the objects of the path, from the object of the root to the requested object */
+    const uint32_t *references;  /* reference number references[i] of objects[i] leads to objects[i + 1]; the last
+                                    number is HD_NONE */
+    const uint32_t *ephemerons;  /* if references[i] is HD_NONE: objects[i + 1] is the value of the ephemeron
+                                    ephemerons[i], and objects[i] is its key. NULL: these steps are unknown */
 } hd_path;
 
 /* Paths to one object, the shortest first. */
 typedef struct hd_paths {
     uint32_t count;
     const hd_path *paths;
-    bool more;                   /* the search ended after 64 different lengths; longer paths may exist */
+    bool more;                   /* the search ended after paths of 64 different lengths; more paths may exist */
 } hd_paths;
 
-/* Finds up to `most` paths from strong roots to an object. The first is a shortest path. Each later one is a shortest
-   of the paths that share neither the root nor any object with an earlier path, except the last object. The search
-   ends after 64 different lengths; `more` reports that. Ties: the first root, the first reference, strong references
-   before ephemerons. Garbage has no path. Cost: at worst a walk through the graph for each length; 17 bytes per
-   object and 4 per reference.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID. */
+/* Finds up to `most` paths from strong roots to an object. The first path is a shortest path. Each following path is
+   a shortest path among the paths that have no root and no object in common with earlier paths, except the last
+   object. The search ends after paths of 64 different lengths; `more` is then true. Of several shortest paths, the
+   path with the first root and the first references is taken; strong references come before ephemerons. An object
+   that is garbage has no path. Cost: at worst one walk through the graph for each length. Memory: 17 bytes per
+   object, and 4 bytes per reference. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID. */
 HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *graph, uint32_t object, uint32_t most,
                                       const hd_options *options, hd_paths **out, hd_error *err);
-/* Objects that paths start from instead of roots, in groups. All paths from one group come before those from the
-   next. No path leads through an object of `without`. */
+/* Objects from which paths start instead of roots. The objects form groups: paths from the first group come first,
+   then paths from the second group, and so on. No path goes through an object of `without`. */
 typedef struct hd_path_starts {
     const uint32_t *objects;     /* the first group's objects, then the second's, ... */
     const uint32_t *counts;      /* number of objects in each group */
@@ -1698,79 +1709,88 @@ typedef struct hd_path_starts {
     const uint32_t *without;
     uint32_t without_count;
 } hd_path_starts;
-/* hd_graph_paths from given objects instead of roots: hd_path.root is a position in starts->objects. */
+/* Like hd_graph_paths, but the paths start at given objects instead of roots. hd_path.root is then a position in
+   starts->objects. */
 HEAPDUMP_API hd_status hd_graph_paths_from(const hd_graph *graph, const hd_path_starts *starts, uint32_t object,
                                            uint32_t most, const hd_options *options, hd_paths **out, hd_error *err);
 /* Frees the paths. */
 HEAPDUMP_API void hd_paths_free(hd_paths *paths);
 
 /* ======================================================================= >>graph.dominators
-   The dominator tree gives the retained size of every object. It is computed once, in near-linear time, and contains
-   only reachable objects. As a breakdown it is cut off object by object, and never built whole. */
+   The dominator tree, which gives the retained size of every object. One call computes the tree in near-linear time.
+   The tree contains only reachable objects. hd_dominator_tree makes a breakdown of the tree, without building the
+   whole breakdown first. */
 
-/* Immediate dominators. The immediate dominator of an object is the nearest object on all paths from the roots to it.
-   The retained size of an object is the sum of the sizes in its subtree of this tree, its own included. The value of
-   an ephemeron is below its key. For an object that is an ephemeron, hd_graph_retained may therefore give more: it
-   also counts the values that die with it. Columns are indexed by object unless noted, and belong to the result. The
-   subtree of object o is order[position[o] .. position[o] + below[o]): o, then its first child; the next child of the
-   same parent is `below` positions after the first. */
+/* The dominator tree. An object is dominated by another object if all paths from the roots to the object go through
+   the other object. The parent of an object in the tree is its immediate dominator: the dominator nearest to the
+   object. The retained size of an object is the sum of the sizes of the object and of all objects below it in the
+   tree. The value of an ephemeron is below its key. So for an object that holds an ephemeron, hd_graph_retained may
+   give a larger size: it also counts the values that are freed with the object. All arrays belong to the result, and
+   have one item per object, except `order`. The subtree of object o is the part of `order` from position[o] to
+   position[o] + below[o] - 1. It begins with o and its first child; the next child follows after the subtree of the
+   first child. */
 typedef struct hd_dominators {
-    uint32_t count, reached;     /* numbers of objects, and of reachable objects */
-    const uint32_t *parent;      /* HD_NONE: no single object dominates it, or unreachable */
-    const uint32_t *position;    /* in `order`; HD_NONE: unreachable */
-    const uint32_t *below;       /* objects in its subtree, itself included; 0: unreachable */
-    const uint64_t *retained;    /* bytes; 0: unreachable */
-    const uint32_t *order;       /* by position: objects, dominators first (preorder) */
-    uint64_t bytes;              /* of all reachable objects */
+    uint32_t count, reached;     /* number of objects, and number of reachable objects */
+    const uint32_t *parent;      /* the immediate dominator; HD_NONE: no object dominates the object, or the object is
+                                    unreachable */
+    const uint32_t *position;    /* position of the object in `order`; HD_NONE: unreachable */
+    const uint32_t *below;       /* number of objects in the subtree, including the object; 0: unreachable */
+    const uint64_t *retained;    /* retained size in bytes; 0: unreachable */
+    const uint32_t *order;       /* the objects in preorder: each object comes after its dominator */
+    uint64_t bytes;              /* sum of the sizes of all reachable objects */
 } hd_dominators;
 
-/* Computes the dominator tree. Near-linear in objects and references, without recursion. Memory: the result has 24
-   bytes per object. The computation takes some 40 bytes per object, and 4 per reference that leads neither to a new
+/* Computes the dominator tree, in near-linear time and without recursion. The result takes 24 bytes per object. The
+   computation takes about 40 bytes per object. It also takes 4 bytes for each reference that leads neither to a new
    object nor down the tree. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *graph, const hd_options *options,
                                            hd_dominators **out, hd_error *err);
 /* Frees the dominators. */
 HEAPDUMP_API void hd_dominators_free(hd_dominators *dominators);
-/* Writes the `count` objects with the largest retained sizes to `objects`: largest first, ties by number. Returns
-   their number, at most `count`. O(objects x log count). */
+/* Writes the `count` objects with the largest retained sizes to `objects`, the largest first; equal sizes are sorted
+   by object number. Returns the number of written objects, at most `count`. O(objects x log count). */
 HEAPDUMP_API uint32_t hd_dominators_top(const hd_dominators *dominators, uint32_t count, uint32_t *objects);
 
 /* Options of hd_dominator_tree. */
 typedef struct hd_dominator_options {
     hd_cutoff cutoff;
-    bool every_link;             /* one level per object of a list, instead of one for a run of the same class */
+    bool every_link;             /* show each object of a linked list; by default, a run of objects of one class is
+                                    one entry */
     hd_options options;
 } hd_dominator_options;
 
-/* Makes a breakdown of the dominator tree. Objects of one class below the same entry are one entry: bytes are their
-   retained size, blocks their number (only objects with records). "<self>" has the shallow sizes of the objects of an
-   entry. The only axis is called "dominator". Cost: the listed entries, since the cut-off comes before naming; each
-   object below a listed entry is visited twice.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
+/* Makes a breakdown of the dominator tree. All objects of one class below the same entry become one entry. The bytes
+   of an entry are the retained size of its objects, and the blocks are their number (without objects that the file
+   does not describe). The entry "<self>" has the shallow sizes of the objects of its parent. The only axis has the
+   name "dominator". Cost: the number of listed entries; each object below a listed entry is visited twice. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
 HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *graph, const hd_dominators *dominators,
                                          const hd_dominator_options *options, hd_breakdown **out, hd_error *err);
 
 /* ========================================================================== >>graph.classes
-   Class histograms, and comparisons of graphs. Two graphs have the same class if name and scope are equal. A
-   histogram is one pass over the objects, a diff one pass over each graph. Retained sizes of whole classes are in
-   >>graph.reach. */
+   Functions that count objects by class, and compare graphs. Two classes are the same if name and scope are equal. A
+   histogram takes one pass over the objects, and a comparison takes one pass over each graph.
+   hd_graph_classes_retained in >>graph.reach computes the retained sizes of whole classes. */
 
 /* A row of a class histogram. */
 typedef struct hd_class_row {
     uint32_t class_index;
-    uint64_t objects, bytes;     /* number and shallow size of all its objects */
-    uint64_t live_objects, live_bytes; /* the same of reachable objects; 0 without dominators */
-    uint64_t retained;           /* size of the subtrees of its objects, nested ones counted once: at most the
-                                    result of hd_graph_classes_retained; 0 without dominators */
+    uint64_t objects, bytes;     /* number and shallow size of all objects of the class */
+    uint64_t live_objects, live_bytes; /* number and shallow size of reachable objects; 0 without `dominators` */
+    uint64_t retained;           /* size of the subtrees of its objects in the dominator tree; each object counts
+                                    once. This is at most the result of hd_graph_classes_retained; 0 without
+                                    `dominators` */
 } hd_class_row;
 
 /* All rows of a class histogram. */
 typedef struct hd_histogram {
-    uint32_t count;              /* number of classes with recorded objects */
-    const hd_class_row *rows;    /* most retained first, then bytes, then by name, scope, number */
+    uint32_t count;              /* number of classes that have objects */
+    const hd_class_row *rows;    /* sorted by retained size, the largest first, then by bytes, name, scope and
+                                    number */
 } hd_histogram;
 
-/* Counts objects and bytes by class. `dominators` may be NULL. Linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Counts objects and bytes by class. If `dominators` is not NULL, the call also counts reachable objects and retained
+   sizes. Linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_graph_histogram(const hd_graph *graph, const hd_dominators *dominators,
                                           const hd_options *options, hd_histogram **out, hd_error *err);
 /* Frees the rows of a histogram. */
@@ -1785,12 +1805,13 @@ typedef struct hd_class_change {
 /* All classes of two graphs. */
 typedef struct hd_graph_change {
     uint32_t count;
-    const hd_class_change *rows; /* largest change of bytes first, then by name and scope */
+    const hd_class_change *rows; /* sorted by change of bytes, the largest first, then by name and scope */
 } hd_graph_change;
 
-/* Compares two graphs class by class, by name and scope: ids of objects and classes may differ between dumps. Also
-   lists classes with equal numbers. With `reached`, the results of hd_graph_reach for both graphs, it counts only
-   reachable objects; NULL counts all. Errors as above. */
+/* Compares two graphs class by class. Classes are matched by name and scope, because ids may differ between two
+   dumps. The result also has the classes that did not change. If `reached` has the results of hd_graph_reach for both
+   graphs, only reachable objects count; if it is NULL, all objects count. Errors: the errors of
+   hd_graph_histogram. */
 HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *after, const uint8_t *const reached[2],
                                      const hd_options *options, hd_graph_change **out, hd_error *err);
 /* Frees the rows of a comparison by class. */
@@ -1798,8 +1819,9 @@ HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change);
 
 /* The objects of one class in two graphs, matched one by one. */
 typedef struct hd_identity_row {
-    hd_str name, library, library_uri; /* of the class; the library is its scope; borrowed */
-    uint64_t objects[2], bytes[2]; /* with an identity: before, after; objects in both count to their class after */
+    hd_str name, library, library_uri; /* name, library (scope) and library URI of the class; not owned */
+    uint64_t objects[2], bytes[2]; /* objects with an identity, before and after; an object in both graphs counts for
+                                      its class in `after` */
     uint64_t kept;               /* objects that are in both */
     uint64_t kept_bytes[2];      /* before, after */
 } hd_identity_row;
