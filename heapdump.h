@@ -1829,20 +1829,23 @@ typedef struct hd_identity_row {
 /* The objects of two graphs, matched one by one. */
 typedef struct hd_identity_change {
     uint32_t count;
-    const hd_identity_row *rows; /* most new and gone bytes first, then by name and library */
-    const uint32_t *now;         /* by object of `before`: its number in `after`, or HD_NONE */
-    const uint32_t *then;        /* by object of `after`: its number in `before`, or HD_NONE */
+    const hd_identity_row *rows; /* sorted by new and gone bytes, the largest first, then by name and library */
+    const uint32_t *now;         /* for each object of `before`, its number in `after`, or HD_NONE */
+    const uint32_t *then;        /* for each object of `after`, its number in `before`, or HD_NONE */
     uint64_t kept;               /* objects that are in both */
-    uint64_t common, renamed;    /* numbers of ids in both graphs, and of those with a different class (in V8 also a
-                                    different type or name). 0 in Dart, which compares codes within a class */
-    bool by_chance;              /* the ids or codes have no relation, so compare by class. By ids: over 1 % of the
-                                    common ids have a different class, or no id is common. By Dart's codes: the
-                                    smaller dump has 256 or more objects, and under one in 64 is in the other dump */
+    uint64_t common, renamed;    /* common: number of ids that both graphs have; renamed: number of these ids with
+                                    different classes (in V8 also with different types or names). 0 for Dart, where
+                                    identity hash codes are compared within a class */
+    bool by_chance;              /* the ids of the two graphs are unrelated, so compare the graphs by class. This is
+                                    true if over 1 % of the common ids have different classes, or if no id is common.
+                                    For Dart's identity hash codes, this is true if the smaller dump has 256 or more
+                                    objects, and fewer than one in 64 of them are in the other dump */
 } hd_identity_change;
 
-/* Compares two graphs object by object, for ids that an object keeps as long as it lives. An object is in both graphs
-   if its id and its class (name and scope) are. If `reached` is given for both, only reachable objects count. Neither
-   `reached` nor the number of new and gone objects changes `by_chance`. Near-linear. Errors as above. */
+/* Compares two graphs object by object. This is useful only if an object keeps its id as long as it lives. An object
+   is in both graphs if both have an object with the same id and the same class (name and scope). If `reached` has the
+   results of hd_graph_reach for both graphs, only reachable objects count. `by_chance` does not depend on `reached`,
+   nor on the number of new and gone objects. Near-linear. Errors: the errors of hd_graph_diff. */
 HEAPDUMP_API hd_status hd_graph_match(const hd_graph *before, const hd_graph *after, const uint8_t *const reached[2],
                                       const hd_options *options, hd_identity_change **out, hd_error *err);
 /* Frees the rows of a comparison by object. */
@@ -1853,55 +1856,59 @@ typedef struct hd_graph hd_graph; /* so that declarations compile; no graph exis
 #endif /* HEAPDUMP_NO_GRAPH */
 
 /* ================================================================================ >>places
-   Code locations of frames: the addresses, mappings and symbols that profiles of addresses have besides names, and
-   that their writers can keep. The key is the frame's name on the axis, so operations on heaps between reading and
-   writing do not matter. hd_dump_places collects the places of a dump; hd_options.places passes them to writers. */
+   Code locations of functions: addresses, mapped binary files and symbols. Some formats store them in addition to the
+   names of functions. hd_dump_places collects the code locations of a dump, and hd_options.places passes them to a
+   function that writes a file. The table finds a code location by the function's name on the backtrace axis. So a
+   program can filter or merge heaps between reading and writing. */
 
 /* A binary file in the memory of a process. */
 typedef struct hd_mapping {
     uint64_t start, limit;       /* addresses */
-    uint64_t offset;             /* offset of the first byte in the file */
-    hd_str file, build_id;       /* may be empty; the id is in hexadecimal digits */
-    bool has_functions, has_files, has_lines, has_inlines; /* all frames so far have them */
+    uint64_t offset;             /* offset of the first mapped byte in the file */
+    hd_str file, build_id;       /* may be empty; the build id is in hexadecimal digits */
+    bool has_functions, has_files, has_lines, has_inlines; /* all functions added so far have names, files, lines,
+                                                              inlined functions */
 } hd_mapping;
 
-/* The code location of a frame. */
+/* The code location of a function. */
 typedef struct hd_place {
-    uint32_t mapping;            /* number; HD_NONE: unknown */
+    uint32_t mapping;            /* number of the mapping; HD_NONE: unknown */
     uint64_t address;            /* 0: unknown */
-    hd_str symbol;               /* linkage name of the function; empty: the same as the frame's name */
+    hd_str symbol;               /* linkage name of the function; empty: the same as the name on the axis */
     uint64_t start_line, column; /* first line of the function; column of the call; 0: unknown */
     bool is_address;             /* the function's name is unknown */
 } hd_place;
 
-/* A table of mappings, and of the place of each frame name. */
+/* A table of mappings, and of the code location of each function name. */
 typedef struct hd_places hd_places;
 
 /* Creates an empty table. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_places *hd_places_create(const hd_options *options, hd_error *err);
-/* Frees the places with their mappings and symbols. */
+/* Frees a table of code locations with its mappings and symbols. */
 HEAPDUMP_API void hd_places_free(hd_places *places);
-/* Adds a mapping, or finds an equal one, and returns its number. Strings are copied. Mappings are equal if file,
-   build id, size and offset are; addresses then count from the first one's start. Without file and build id the
-   starts must be equal too. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Adds a mapping, or finds an equal mapping, and returns its number. Strings are copied. Two mappings are equal if
+   file, build id, size and offset are equal; addresses in both then count from the start of the first mapping. If
+   file and build id are empty, the start addresses must be equal too. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_places_map(hd_places *places, const hd_mapping *mapping, uint32_t *number, hd_error *err);
-/* Adds the place of a frame; the symbol is copied. The first place of a name stays. Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_INVALID (unknown mapping). */
+/* Adds the code location of a function, and copies the symbol. If the table already has this name, the call changes
+   nothing. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown mapping). */
 HEAPDUMP_API hd_status hd_places_add(hd_places *places, hd_str frame, const hd_place *place, hd_error *err);
-/* Finds the place of a frame. If it is unknown, returns false and fills zeros. */
+/* Finds the code location of a function by its name. If the table does not have this name, the call returns false and
+   fills *place with zeros. */
 HEAPDUMP_API bool hd_places_find(const hd_places *places, hd_str frame, hd_place *place);
 /* Returns the number of mappings. */
 HEAPDUMP_API size_t hd_places_mapping_count(const hd_places *places);
-/* Returns a mapping by its number; zeros past the last. Valid until a mapping is added. */
+/* Returns a mapping by its number, or zeros if the number is too large. The result is valid until a mapping is
+   added. */
 HEAPDUMP_API hd_mapping hd_places_mapping(const hd_places *places, size_t index);
 
 /* ============================================================================= >>dump.model
-   The contents of a file: heaps, scalars, and the document of its format, with the row of the registry. >>dump reads
-   any file into a dump; the room of a format, or a program's own hd_format, fills it. Its owner frees the dump with
-   all its contents. */
+   A dump: the contents of a file in memory. A dump has heaps, scalars (single numbers and texts), and a document,
+   which is the format's own form of the file. hd_read in >>dump reads a file of any format into a dump. Each format
+   has an hd_format, whose `read` fills the dump. hd_dump_free frees a dump with all its contents. */
 
-/* A number or text about a process: an attribute of an allocator, or without an allocator a total of the process.
-   Strings are borrowed, and NULL if unknown. */
+/* A single number or text about a process, for example the RSS. It belongs to an allocator, or if `allocator` is
+   NULL, to the whole process. The strings are not owned; unknown strings are NULL. */
 typedef struct hd_scalar {
     uint64_t pid;
     const char *process;         /* "Browser" */
@@ -1914,15 +1921,17 @@ typedef struct hd_scalar {
     const char *text;            /* a string attribute's value, else NULL */
 } hd_scalar;
 
-/* A number or text of a file that no model holds: "period" 524288 "bytes". A name may come several times. */
+/* A number or text of a file that is neither a heap nor a scalar, for example the sampling period of a pprof profile:
+   "period", 524288, "bytes". A file may have several facts with the same name. */
 typedef struct hd_fact {
     const char *name;            /* "period" */
     const char *units;           /* "bytes", or NULL */
     uint64_t value;
-    hd_str text;                 /* instead of the value, when its data is not NULL */
+    hd_str text;                 /* if text.data is not NULL, the fact is this text and has no value */
 } hd_fact;
 
-/* Receives a fact, valid during the call. Any result but HD_OK ends the enumeration, and is returned. */
+/* Receives a fact, which is valid only during the call. If the function does not return HD_OK, hd_dump_facts ends and
+   returns the same status. */
 typedef hd_status (*hd_fact_fn)(void *user, const hd_fact *fact);
 
 /* Kinds of values. */
@@ -1934,30 +1943,32 @@ enum {
     HD_VALUE_REAL,
     HD_VALUE_STRING,
     HD_VALUE_LENGTH,             /* of a list, map or set */
-    HD_VALUE_NAME                /* for example of a function or class */
+    HD_VALUE_NAME                /* name, for example of a function or class */
 };
 /* Encodings of a string's text. */
 enum {
-    HD_TEXT_UTF8,                /* surrogates too, three bytes each */
+    HD_TEXT_UTF8,                /* lone surrogates are allowed, and have three bytes */
     HD_TEXT_LATIN1,
     HD_TEXT_UTF16                /* little-endian */
 };
 
-/* The data of an object: the content of a string or number, a length, a name. */
+/* The value of an object, for example the text of a string, a number, or the length of a list. */
 typedef struct hd_value {
     uint32_t kind;               /* HD_VALUE_ */
     uint32_t encoding;           /* STRING: HD_TEXT_; a NAME is UTF-8 */
-    uint64_t number;             /* BOOL: 0 or 1; INTEGER: its two's complement; LENGTH: number of elements; STRING:
-                                    number of UTF-16 code units, while `text` may have fewer; 0: the same as `text` */
+    uint64_t number;             /* BOOL: 0 or 1; INTEGER: the two's complement; LENGTH: number of elements; STRING:
+                                    number of UTF-16 code units of the whole string, or 0 if `text` is the whole
+                                    string; otherwise `text` may be only a part */
     double real;                 /* REAL */
-    hd_str text;                 /* STRING, NAME; borrowed from the document */
-    uint64_t external;           /* the part of the object's size that is outside the heap, in bytes */
+    hd_str text;                 /* STRING, NAME: the text, which belongs to the document */
+    uint64_t external;           /* bytes of the object's size that are outside the heap */
     uint64_t identity;           /* identity hash code; 0: none */
 } hd_value;
 
-/* The values of a graph's objects, for writers of graphs: from hd_dump_values, or a program's own. */
+/* A function that returns the values of a graph's objects, for calls that write a graph. hd_dump_values returns the
+   values of a dump; a program can also make its own. */
 typedef struct hd_values {
-    /* Fills a zeroed value of an object, by its number in the graph. NULL: no values. */
+    /* Fills *value for an object of the graph; *value is all zeros before the call. NULL: objects have no values. */
     void (*get)(const void *document, uint32_t object, hd_value *value);
     const void *document;
 } hd_values;
@@ -1965,19 +1976,20 @@ typedef struct hd_values {
 /* The level of detail of a dump. */
 typedef enum hd_detail {
     HD_DETAILED,                 /* heaps and scalars */
-    HD_LIGHT,                    /* scalars: cheap enough for frequent dumps */
-    HD_BACKGROUND                /* the cheapest scalars, for reports from users' machines */
+    HD_LIGHT,                    /* only scalars that can be computed quickly, for frequent dumps */
+    HD_BACKGROUND                /* only the scalars with the least cost, for reports from users' machines */
 } hd_detail;
 
-/* The contents of a file: heaps, scalars, graph and document. It owns all of them. */
+/* The contents of a file: heaps, scalars, graph and document. The dump owns all of them. */
 typedef struct hd_dump hd_dump;
 
-/* The parts of a model that a format cannot hold: bits of hd_format.lacks. (Writers of graphs report weak references
-   by warnings.) */
+/* The data that a format cannot store: bits of hd_format.lacks. (For weak references, write_graph prints a warning
+   instead.) */
 enum {
-    HD_LACKS_TYPES = 1,          /* axes other than the backtrace: the writer sums over them */
+    HD_LACKS_TYPES = 1,          /* axes other than the backtrace: the format has only the sum over these axes */
     HD_LACKS_AXES = 2,           /* axes beyond the second */
-    HD_LACKS_CUMULATIVE = 4,     /* cumulative entries: unlisted bytes below an entry become its self bytes */
+    HD_LACKS_CUMULATIVE = 4,     /* cumulative sizes: bytes that a breakdown leaves out become own bytes of the
+                                    parent */
     HD_LACKS_BLOCKS = 8,
     HD_LACKS_VARIANCE = 16,
     HD_LACKS_KINDS = 32,
@@ -1988,49 +2000,52 @@ enum {
     HD_LACKS_DUMPS = 1024        /* more than one dump of a process */
 };
 
-/* Properties of a format, so that programs need not compare names: bits of hd_format.is. */
+/* Properties of a format: bits of hd_format.is. With these bits, a program need not compare names of formats. */
 enum {
-    HD_FORMAT_BINARY = 1,         /* not text: unsuitable for a terminal */
-    HD_FORMAT_LINES = 2,          /* short lines that people can read */
-    HD_FORMAT_TRACE = 4,          /* a trace of events: hd_chrome_write_dumps also writes scalars, and hd_chrome_add
-                                     adds heaps to a trace */
-    HD_FORMAT_PARTS = 8,          /* a heap may have two parts, a profile and a breakdown */
-    HD_FORMAT_NAMED = 16,         /* a file contains its own name: hd_dart_write_graph */
+    HD_FORMAT_BINARY = 1,         /* the format is not text, so do not print it to a terminal */
+    HD_FORMAT_LINES = 2,          /* the format has short lines that people can read */
+    HD_FORMAT_TRACE = 4,          /* the format is a trace of events: hd_chrome_write_dumps also writes scalars, and
+                                     hd_chrome_add adds heaps to a trace */
+    HD_FORMAT_PARTS = 8,          /* the format can store a heap in two parts, a profile and a breakdown */
+    HD_FORMAT_NAMED = 16,         /* a file contains a name for itself: hd_dart_write_graph */
     HD_FORMAT_MEMPROF = 32,       /* documents are hd_memprof, raw profiles of LLVM's MemProf */
     HD_FORMAT_MEMPROF_INDEX = 64, /* documents are hd_memprof_index */
-    HD_FORMAT_OWN = 1 << 16       /* this bit and higher ones are free for a program's own formats */
+    HD_FORMAT_OWN = 1 << 16       /* a program can use this bit and higher bits for its own formats */
 };
 
-/* A file format: one of the library's, or a program's own (hd_options.formats). Only the name is required; missing
-   functions are NULL. Without `read` the format can only be written (`detect` can still recognize it). Without
-   `detect` it is read only if hd_options.format names it. */
+/* A file format: one of the library's, or a program's own (hd_options.formats). Only `name` is required; functions
+   that a format does not have are NULL. Without `read`, files of the format can be recognized and written, but not
+   read. Without `detect`, a file is read as this format only if hd_options.format has its name. */
 typedef struct hd_format {
     const char *name;            /* "netcf" */
     const char *title;           /* "a .NET CF dump", for messages */
-    /* Returns how surely an input with these first bytes has this format: 0 not at all, 100 no other format begins
-       like this. It gets HD_DETECT_FIRST bytes, or the whole input if it is shorter. If no format returns 50 or more,
-       all get HD_DETECT_BYTES, and those answers count. */
+    /* Returns a number from 0 to 100 for an input that begins with these bytes. 0: the input does not have this
+       format; 100: no other format begins with these bytes. The library first passes HD_DETECT_FIRST bytes, or the
+       whole input if it is shorter. If no format returns 50 or more, the library asks all formats again with
+       HD_DETECT_BYTES bytes, and these results count. */
     int (*detect)(const uint8_t *bytes, size_t size);
-    /* Reads an input into the dump, with the calls below. Memory from options->allocator counts for max_memory, and
-       may live as long as the dump. The dump frees everything that it was given, also after a failure. `err` is never
-       NULL. With hd_options.format the input may begin with anything. */
+    /* Reads an input and fills the dump with the functions below, such as hd_dump_add_heap. Memory from
+       options->allocator is limited to max_memory, and may be kept as long as the dump. hd_dump_free frees everything
+       that was added to the dump, also after a failure of `read`. `err` is never NULL. If the caller sets
+       hd_options.format, `read` may get an input that `detect` does not recognize. */
     hd_status (*read)(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
     void (*free)(void *document);
-    const hd_graph *(*graph)(const void *document); /* objects and references; belongs to the document */
+    const hd_graph *(*graph)(const void *document); /* returns the objects and references, which belong to the
+                                                       document */
     hd_status (*write)(const void *document, const hd_options *options, hd_out out, hd_error *err);
     hd_status (*write_heaps)(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
                              hd_error *err);
     hd_status (*write_graph)(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
-    uint32_t lacks;              /* HD_LACKS_...: parts that write_heaps and write_graph omit */
-    /* hd_dump_facts and hd_dump_places of its documents. */
+    uint32_t lacks;              /* HD_LACKS_...: data that write_heaps and write_graph leave out */
+    /* hd_dump_facts calls `info`, and hd_dump_places calls `places`. */
     hd_status (*info)(const void *document, hd_fact_fn each, void *user, hd_error *err);
     hd_status (*places)(const void *document, hd_places *places, hd_error *err);
-    /* Fills a zeroed value of one of the graph's objects, for hd_dump_values. */
+    /* Fills *value for an object of the graph (hd_dump_values); *value is all zeros before the call. */
     void (*value)(const void *document, uint32_t object, hd_value *value);
     uint32_t is;                 /* HD_FORMAT_... */
 } hd_format;
 
-/* Numbers of bytes for hd_format.detect. */
+/* Numbers of bytes that hd_format.detect gets. */
 #define HD_DETECT_FIRST 64
 #define HD_DETECT_BYTES 4096
 
@@ -2050,109 +2065,117 @@ typedef struct hd_format {
 #define HD__FORMAT_END
 #endif
 
-/* Returns a window of the input, for a format's `read`. It belongs to the dump, until `read` returns. */
+/* Returns a window of the input, for a format's `read`. The window belongs to the dump, and is valid until `read`
+   returns. */
 HEAPDUMP_API hd_window *hd_dump_window(hd_dump *dump, hd_in in);
-/* Returns the reporter for malformed pieces and progress. It belongs to the dump, until `read` returns. */
+/* Returns the reporter for malformed input and progress, for a format's `read`. The reporter belongs to the dump, and
+   is valid until `read` returns. */
 HEAPDUMP_API hd_reporter *hd_dump_reporter(hd_dump *dump);
-/* Gives the dump its document: the format's own form of the file, which `write` can write again. `warning_count` adds
-   malformed pieces that were left out without a report. */
+/* Sets the document of a dump: the format's own form of the file, which hd_format.write can write again.
+   `warning_count` is the number of malformed pieces that `read` left out without calling hd_report. */
 HEAPDUMP_API void hd_dump_set_document(hd_dump *dump, void *document, uint64_t warning_count);
-/* Adds a heap. The dump takes its profile or breakdown, also on failure, and copies its texts. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Adds a heap to a dump. The dump then owns the profile or breakdown of the heap, also if the call fails. The strings
+   of the heap are copied. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_add_heap(hd_dump *dump, const hd_heap *heap, hd_error *err);
-/* Adds a scalar; its texts are copied. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Adds a scalar to a dump, and copies its texts. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_add_scalar(hd_dump *dump, const hd_scalar *scalar, hd_error *err);
 
-/* Returns the row of the format that read the dump. */
+/* Returns the format of the file that the dump was read from. */
 HEAPDUMP_API const hd_format *hd_dump_format(const hd_dump *dump);
-/* Returns the document if it has this format, else NULL. Owned by the dump. */
+/* Returns the document of a dump, or NULL if the dump has another format. The document belongs to the dump. */
 HEAPDUMP_API const void *hd_dump_document(const hd_dump *dump, const hd_format *format);
-/* Returns the number of heaps. They are in the order of the file; in a trace by pid, time of the dump, allocator. */
+/* Returns the number of heaps. The heaps have the order of the file; the heaps of a trace are sorted by pid, time of
+   the dump and allocator. */
 HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
-/* Returns a heap by its number in that order; NULL past the last. Owned by the dump. */
+/* Returns a heap by its number, or NULL if the number is too large. The heap belongs to the dump. */
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
-/* Returns the number of scalars: values of allocators and of whole processes. A trace may have them without heaps.
-   They are in the order of the file; in a trace by pid, time of the dump, dump, allocator (process totals first),
-   name. */
+/* Returns the number of scalars: values of allocators and of whole processes. A trace may have scalars, but no heaps.
+   The scalars have the order of the file; the scalars of a trace are sorted by pid, time of the dump, dump, allocator
+   (process totals first) and name. */
 HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
-/* Returns a scalar by its number in that order; NULL past the last. Owned by the dump. */
+/* Returns a scalar by its number, or NULL if the number is too large. The scalar belongs to the dump. */
 HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
-/* Returns the objects and references; NULL if the format has no graph. Several application domains are one graph
-   (>>netcf.document). Owned by the dump. */
+/* Returns the graph of objects and references, or NULL if the format has no graph. If a .NET dump has several
+   application domains, they are merged into one graph (>>netcf.document). The graph belongs to the dump. */
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
-/* Calls `each` for the other facts in the file, in its order. Many formats have no facts. O(the file). Errors: a
-   failure that `each` returns; HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Calls `each` for each fact (hd_fact), in the order of the file. Many formats have no facts. The time is linear in
+   the size of the file. Errors: a failure that `each` returns; HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_facts(const hd_dump *dump, hd_fact_fn each, void *user, hd_error *err);
-/* Returns the values of its objects, for hd_options.values. Many formats have no values. Valid as long as the
-   dump. */
+/* Returns the values of the objects of a dump, for hd_options.values. Many formats have no values. The result is
+   valid as long as the dump. */
 HEAPDUMP_API hd_values hd_dump_values(const hd_dump *dump);
-/* Adds the code locations of its frames. Many formats have no locations. O(the file). Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT. */
+/* Adds the code locations of the functions of a dump to `places`. Many formats have no code locations. The time is
+   linear in the size of the file. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_places(const hd_dump *dump, hd_places *places, hd_error *err);
 /* Returns the number of malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
-/* Writes the document in its format; a well-formed file gives its own bytes. Errors: the format's writer's;
-   HD_UNSUPPORTED: the format cannot, as for traces, which are not kept. */
+/* Writes the document of a dump in the format of its file. If the file was well-formed, the output has the same
+   bytes. Errors: errors of the format's `write`; HD_UNSUPPORTED (the format cannot write its document; for example, a
+   dump does not keep the events of a trace). */
 HEAPDUMP_API hd_status hd_dump_write(const hd_dump *dump, const hd_options *options, hd_out out, hd_error *err);
 /* Frees a dump with its heaps, graph and document. */
 HEAPDUMP_API void hd_dump_free(hd_dump *dump);
 
 #ifndef HEAPDUMP_NO_RECORDER
 /* ================================================================================= >>region
-   Shared memory that recorders fill with contexts, counters and modules, and that other processes read. Its creator
-   shares it with the recorded processes (mmap with MAP_SHARED, of a memfd or a file), and can read it at any time,
-   even after they crashed (>>recorder.view). It contains only offsets: each process may map it at another address,
-   and may map only its start. It may be far larger than the machine's memory, since unused pages take none. A
-   recorder takes 116 KB (56 KB with one shard), and each allocating context some 125 bytes. Nothing is returned, even
-   when a recorder is freed or its process ends: a region is for one run. When it is full, blocks of new contexts are
-   not recorded, but counted as lost.
-   Every process with a writable mapping can read and change all of it, also the records that a parent made before it
-   changed its user. Recorders never base decisions on it, so a hostile process can only falsify figures. The sharer
-   must prevent truncation of a file or memfd (F_SEAL_SHRINK): truncation is SIGBUS for all others. */
+   A region is shared memory for recordings: recorders write call stacks, counters and modules into the region, and
+   other processes read them. A program creates a region with mmap (MAP_SHARED) from a memfd or a file, and shares the
+   region with the recorded processes. The program can read the region at any time, even after the recorded processes
+   crashed (>>recorder.view). A region contains only offsets, so each process may map the region at another address,
+   or map only its start. A region may be far larger than the memory of the machine, because unused pages take no
+   memory. A recorder takes 116 KB of the region (56 KB with one shard), and about 125 bytes for each call stack that
+   allocates. This space is not reused when a recorder is freed or its process ends; use a new region for each run. If
+   a region is full, allocations with new call stacks are not recorded, but counted as lost. Each process that can
+   write to the region can read and change all records, also records of other users. Recorders never base decisions on
+   the contents of a region, so a hostile process can falsify figures, but do no other harm. If another process
+   truncates the file or memfd, all processes that use the region get SIGBUS; prevent this with F_SEAL_SHRINK. */
 
-/* Makes a region of zeroed memory, before any recorder uses it. `bytes` is at least 64 KiB, and the address a
-   multiple of 4096. The memory stays the caller's. Errors: HD_INVALID. */
+/* Initializes a region in memory that is all zeros. Call this function before any recorder uses the region. `bytes`
+   must be at least 64 KiB, and the address must be a multiple of 4096. The memory still belongs to the caller.
+   Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_region_init(void *region, uint64_t bytes, hd_error *err);
-/* Returns the used bytes of a region, from its start; 0: not a region. `bytes` is the size of the caller's mapping.
-   */
+/* Returns how many bytes of a region are used, from its start. Returns 0 if the memory is not a region. `bytes` is
+   the size of the caller's mapping. */
 HEAPDUMP_API uint64_t hd_region_used(const void *region, uint64_t bytes);
-/* Marks the region as ended: nobody will read it any more. Recorders continue until they are freed, but can ask
-   hd_region_ended. O(1). */
+/* Marks a region as ended: no process will read the region any more. Recorders continue to write until they are
+   freed. A recorded process can call hd_region_ended to find out that it can free its recorder. O(1). */
 HEAPDUMP_API void hd_region_end(void *region, uint64_t bytes);
-/* Returns whether hd_region_end was called. One load. */
+/* Returns whether hd_region_end was called for this region. The call costs one load. */
 HEAPDUMP_API bool hd_region_ended(const void *region);
 
-/* A loaded program or library, which contains program counters. */
+/* A program or library in memory. Its functions appear in call stacks as addresses (program counters). */
 typedef struct hd_module {
     uint64_t start, end;         /* addresses of its code */
     uint64_t bias;               /* address in memory minus address in the file */
     hd_str path;
     uint8_t build_id[32];
     uint32_t build_id_size;
-    bool transparent;            /* allocates for its caller, as operator new does */
+    bool transparent;            /* the module allocates for its callers, like a library with operator new */
 } hd_module;
 
 /* ================================================================================ >>tracker
-   Call stacks of allocations. A context is a backtrace with a type, and has a number: it is a node of one tree that
-   all threads share, so taking a snapshot of a stack gives a number, not a copy. The tracker keeps a stack of scope
-   names (the pseudo-stack) for each thread. Source: chromium-heap-profiler. */
+   Call stacks of allocations. A context is a call stack together with the type of the allocated block. Each context
+   has a number, so a recorder stores one number per block instead of a copy of the call stack. The contexts form one
+   tree, which all threads share. The tracker keeps a stack of scope names for each thread; this stack is called the
+   pseudo-stack. Source: chromium-heap-profiler. */
 
-/* The largest number of frames in a backtrace. */
+/* The largest number of functions or scopes in a call stack. */
 #define HD_MAX_FRAMES 128
 
-/* The tree of contexts. Any thread may use it at any time; look-ups take no lock. Its memory comes straight from the
-   OS. A context is a number below hd_contexts_count; 0 is the empty backtrace without a type. Names are compared by
-   address, not by content: they must stay where they are until the contexts are freed (string literals do). */
+/* The tree of contexts (call stacks with types). Any thread may use the tree at any time; reading takes no lock. The
+   memory of the tree comes directly from the OS. A context is a number below hd_contexts_count. Context 0 is the
+   empty call stack without a type. Names are compared by address, not by content. So a name must stay at its address
+   until the tree is freed, like a string literal. */
 typedef struct hd_contexts hd_contexts;
 
-/* Kinds of frames. */
+/* Kinds of nodes in the tree of contexts. */
 typedef enum hd_frame_kind {
     HD_FRAME_ROOT,               /* context 0 only */
-    HD_FRAME_NAME,               /* value: const char *, a scope's name */
+    HD_FRAME_NAME,               /* value: const char *, the name of a scope */
     HD_FRAME_PC,                 /* value: a program counter */
-    HD_FRAME_TRUNCATED,          /* value: NULL; stands for the frames beyond the limit */
-    HD_FRAME_TYPE,               /* value: const char *, a type's name; always a leaf */
-    HD_FRAME_THREAD              /* value: const char *, a thread's name; always below context 0 */
+    HD_FRAME_TRUNCATED,          /* value: NULL; this node replaces the frames beyond the limit */
+    HD_FRAME_TYPE,               /* value: const char *, the name of a type; this node has no children */
+    HD_FRAME_THREAD              /* value: const char *, the name of a thread; the parent is context 0 */
 } hd_frame_kind;
 
 /* A node of the context tree. */
@@ -2162,91 +2185,102 @@ typedef struct hd_frame {
     const void *value;
 } hd_frame;
 
-/* Creates a tree with only context 0. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY. */
+/* Creates a tree that has only context 0. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_contexts *hd_contexts_create(hd_error *err);
-/* Frees the tree, after all trackers, recorders and snapshots that use it. */
+/* Frees a tree of contexts. First stop or free all trackers, recorders and snapshots that use the tree. */
 HEAPDUMP_API void hd_contexts_free(hd_contexts *contexts);
-/* Finds the child of a context, or adds it. Errors: HD_OUT_OF_MEMORY. */
+/* Finds the child of a context with this kind and value. If the context has no such child, the call adds one. Errors:
+   HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_status hd_contexts_child(hd_contexts *contexts, uint32_t parent,
                                          hd_frame_kind kind, const void *value, uint32_t *child);
-/* Returns the innermost frame of a context; `parent` is the context of the other frames. Past the last: kind
-   HD_FRAME_ROOT, parent HD_NONE. O(1), no lock. */
+/* Returns the innermost frame of a context; hd_frame.parent is the context without this frame. If the number is too
+   large, the result has kind HD_FRAME_ROOT and parent HD_NONE. O(1), without a lock. */
 HEAPDUMP_API hd_frame hd_contexts_frame(const hd_contexts *contexts, uint32_t context);
-/* Returns the number of contexts, context 0 included. O(1), no lock. */
+/* Returns the number of contexts, including context 0. O(1), without a lock. */
 HEAPDUMP_API uint32_t hd_contexts_count(const hd_contexts *contexts);
 /* Returns the bytes that the tree has taken from the OS. */
 HEAPDUMP_API uint64_t hd_contexts_memory(const hd_contexts *contexts);
 
-/* The backtrace of an allocation. */
+/* The source of the call stack of an allocation. */
 typedef enum hd_capture {
     HD_CAPTURE_DEFAULT,          /* pseudo-stack */
-    HD_CAPTURE_OFF,              /* empty: only types */
+    HD_CAPTURE_OFF,              /* empty call stacks: only types are recorded */
     HD_CAPTURE_PSEUDO_STACK,
     HD_CAPTURE_NATIVE_STACK,     /* the frames that `unwind` returns */
-    HD_CAPTURE_MIXED_STACK       /* the pseudo-stack, and below it the native frames */
+    HD_CAPTURE_MIXED_STACK       /* the pseudo-stack, followed by the frames that `unwind` returns */
 } hd_capture;
 
-/* Writes program counters of the calling thread's stack, innermost first, without the library's own frames, at most
-   `capacity`. Returns their number. It runs inside allocations, so it must not take a lock that the caller of malloc
-   may hold. Recorders ignore its own allocations. */
+/* Writes the program counters of the calling thread's call stack to `pcs`, the innermost first, at most `capacity`.
+   Returns their number. Frames of the library itself must be left out. The function runs during an allocation, so it
+   must not take a lock that a caller of malloc may hold. Recorders ignore allocations that the function makes. */
 typedef size_t (*hd_unwind_fn)(void *user, const void **pcs, size_t capacity);
 
 /* Options of hd_tracker_start. */
 typedef struct hd_tracker_desc {
-    hd_contexts *contexts;       /* borrowed, until hd_tracker_stop; required */
+    hd_contexts *contexts;       /* required; must stay valid until hd_tracker_stop */
     hd_capture capture;
-    const char *categories;      /* as for hd_tracker_set_categories [""] */
-    uint32_t max_frames;         /* per stack, up to HD_MAX_FRAMES. A mixed backtrace has two stacks, and together at
-                                    most HD_MAX_FRAMES, scopes first [48] */
-    hd_unwind_fn unwind;         /* required for native and mixed */
+    const char *categories;      /* enabled categories; hd_tracker_set_categories explains them [""] */
+    uint32_t max_frames;         /* largest number of frames per stack, up to HD_MAX_FRAMES. A mixed call stack has
+                                    two stacks with together at most HD_MAX_FRAMES frames; the pseudo-stack is kept
+                                    first [48] */
+    hd_unwind_fn unwind;         /* required for HD_CAPTURE_NATIVE_STACK and HD_CAPTURE_MIXED_STACK */
     void *user;
 } hd_tracker_desc;
 
-/* Starts the tracker; a program has one. A scope pushes its name while three conditions hold: a trace is being
-   recorded, the scope's category is enabled, and heap profiling is enabled. All three hold after the start. Scopes
-   entered earlier are on no stack. A pseudo-stack keeps its outermost frames, a native stack its innermost; a frame
-   "<truncated>" marks the cut. Start and stop while no other thread is inside a scope or a snapshot; call the setters
-   at any time. Errors: HD_INVALID (running already, no contexts, no unwinder, bad categories). */
+/* Starts the tracker; a program has only one tracker. A scope puts its name on the pseudo-stack if three conditions
+   hold: a trace is being recorded, the category of the scope is enabled, and heap profiling is enabled. Directly
+   after hd_tracker_start, all three conditions hold. Scopes that were entered before hd_tracker_start are on no
+   pseudo-stack. If a stack has too many frames, a pseudo-stack keeps its outermost frames, and a native stack its
+   innermost frames; the frame "<truncated>" replaces the others. Call hd_tracker_start and hd_tracker_stop while no
+   other thread is inside a scope or a snapshot. The hd_tracker_set_ functions may be called at any time. Errors:
+   HD_INVALID (the tracker runs already, contexts or unwind is missing, or categories is wrong). */
 HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *err);
-/* Stops the tracker, so that scopes push nothing. Does nothing if it is not running. */
+/* Stops the tracker, so that scopes no longer put names on the pseudo-stack. Does nothing if the tracker is not
+   running. */
 HEAPDUMP_API void hd_tracker_stop(void);
 /* Returns whether the tracker is running. */
 HEAPDUMP_API bool hd_tracker_running(void);
-/* Sets whether a trace is being recorded, the first condition for scopes. True after a start. */
+/* Sets whether a trace is being recorded; this is the first condition for scopes. It is true after
+   hd_tracker_start. */
 HEAPDUMP_API void hd_tracker_set_recording(bool recording);
-/* Sets whether heap profiling is enabled, the third condition for scopes. True after a start. */
+/* Sets whether heap profiling is enabled; this is the third condition for scopes. It is true after
+   hd_tracker_start. */
 HEAPDUMP_API void hd_tracker_set_heap_profiling(bool enabled);
-/* Sets the enabled categories. "a,b" enables a and b, "-c" all but c; "*" and "?" match in names. Only a pattern with
-   the prefix "disabled-by-default-" enables a "disabled-by-default-x". A scope with a list of categories "a,b" is
-   enabled if one of them is. Exact names come before exclusions, exclusions before patterns. "" enables all but the
-   "disabled-by-default-" ones. Errors: HD_INVALID (more than 1023 bytes). */
+/* Sets the enabled categories. The filter "a,b" enables the categories a and b. The filter "-c" enables all
+   categories except c. In names, "*" and "?" work as in file name patterns. The filter "" enables all categories
+   except categories with the prefix "disabled-by-default-". Such a category is enabled only by a pattern with this
+   prefix. A scope with several categories ("a,b") is enabled if one of them is enabled. If several items of the
+   filter match a category, an exact name counts before an exclusion, and an exclusion before a pattern. Errors:
+   HD_INVALID (the filter has more than 1023 bytes). */
 HEAPDUMP_API hd_status hd_tracker_set_categories(const char *filter);
-/* Returns the current context of the calling thread with this type (NULL: "[unknown]"), or 0 if the tracker is not
-   running. O(1) with a pseudo-stack. */
+/* Returns the context for the current call stack of the calling thread and this type; the type NULL means
+   "[unknown]". Returns 0 if the tracker is not running. O(1) with a pseudo-stack. */
 HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type);
-/* Returns the number of frames on the calling thread's pseudo-stack, including those beyond the limit. */
+/* Returns the number of frames on the pseudo-stack of the calling thread, including frames beyond the limit. */
 HEAPDUMP_API uint32_t hd_tracker_depth(void);
-/* Sets the name of the calling thread. Until the tracker stops, its new contexts are below a frame HD_FRAME_THREAD
-   with this name. `name` must stay until the contexts are freed; NULL removes it. Each name has its own contexts, so
-   use tens of names, not thousands. Takes no memory but for contexts; safe in a malloc hook.
-   Errors: HD_INVALID (the tracker is not running, or scopes are open), HD_OUT_OF_MEMORY. */
+/* Sets the name of the calling thread. Until the tracker stops, new contexts of this thread begin with a frame
+   HD_FRAME_THREAD with this name. `name` must stay valid until the contexts are freed; NULL removes the name. Each
+   name gets its own contexts, so use tens of names, not thousands. The call takes memory only for contexts, and is
+   safe in a malloc hook. Errors: HD_INVALID (the tracker is not running, or scopes are open), HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_status hd_tracker_set_thread(const char *name);
 
-/* The category of a scope, with a cache of whether it is enabled. */
+/* The category of a scope. The library stores here whether the category is enabled. */
 typedef struct hd_category {
     const char *name;
     uint32_t state, last;        /* private; last: the context of its last scope */
 } hd_category;
 
-/* An open scope. Its end restores the stack as before its begin, also after a longjmp over inner scopes. */
+/* An open scope. hd_scope_end restores the pseudo-stack to its state before hd_scope_begin, also if a longjmp left
+   inner scopes. */
 typedef struct hd_scope {
     uint32_t session, depth, top;  /* private; session 0: nothing was pushed */
 } hd_scope;
 
-/* Pushes a name onto the calling thread's pseudo-stack, if the tracker runs and the category is enabled. `name` must
-   stay until the contexts are freed. HD_SCOPE calls this. */
+/* Puts a name on the pseudo-stack of the calling thread, if the tracker runs and the category is enabled. `name` must
+   stay valid until the contexts are freed. HD_SCOPE calls this function. */
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name);
-/* Pops the name that hd_scope_begin pushed, and all newer names. Call it on the same thread. */
+/* Removes the name of hd_scope_begin and all newer names from the pseudo-stack. Call this function in the same thread
+   as hd_scope_begin. */
 HEAPDUMP_API void hd_scope_end(hd_scope *scope);
 
 /* Private: one bit for each condition that does not hold. Scopes push while it is 0, so a disabled scope costs one
@@ -2257,9 +2291,9 @@ HD_UNUSED static uint32_t hd__scopes_off = 1;
 HEAPDUMP_API uint32_t hd__scopes_off;
 #endif
 
-/* HD_SCOPE(category, name) pushes a pseudo-stack frame to the end of the block, however the block ends. Both
-   arguments must be string literals. HD_SCOPE_NAMED takes any name (const char *) that stays where it is until the
-   contexts are freed; it is evaluated only while scopes are on. */
+/* HD_SCOPE(category, name) puts a name on the pseudo-stack until the end of the C block, however the block ends. Both
+   arguments must be string literals. HD_SCOPE_NAMED accepts any name (const char *) that stays at its address until
+   the contexts are freed. HD_SCOPE_NAMED evaluates the name only while scopes are enabled. */
 #define HD__JOIN2(a, b) a##b
 #define HD__JOIN(a, b) HD__JOIN2(a, b)
 #if defined(__COUNTER__)
@@ -2315,12 +2349,12 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 #endif
 
 /* =============================================================================== >>register
-   A hash table from addresses to live blocks. Its memory comes straight from the OS, so malloc hooks can use it. It
-   is made for the addresses that mallocs return, and takes 10 to 31 bytes per block. Other addresses work too, with
-   more memory: up to 1,000 bytes per block if blocks are megabytes apart. Not synchronised: one thread at a time.
-   Source: chromium-heap-profiler. */
+   A register is a hash table that finds live blocks by their address. Its memory comes directly from the OS, so
+   malloc hooks can use a register. With the addresses that malloc returns, a register takes 10 to 31 bytes per block.
+   With other addresses it takes more memory: up to 1,000 bytes per block if blocks are megabytes apart. Only one
+   thread may use a register at a time. Source: chromium-heap-profiler. */
 
-/* A table of live blocks by address, on pages of the OS, without locks. */
+/* A table of live blocks by address, in memory directly from the OS, without locks. */
 typedef struct hd_register hd_register;
 
 /* A live block. */
@@ -2328,17 +2362,17 @@ typedef struct hd_allocation {
     uint64_t address;            /* not 0 */
     uint64_t size;               /* bytes */
     uint32_t context;
-    uint32_t time;               /* of the allocation, on the caller's clock; 0: not kept */
+    uint32_t time;               /* time of the allocation, on the caller's clock; 0: not recorded */
 } hd_allocation;
 
 /* Creates an empty register. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_register *hd_register_create(hd_error *err);
 /* Frees a register and returns its memory to the OS. */
 HEAPDUMP_API void hd_register_free(hd_register *reg);
-/* Adds a block, or replaces the block at its address. `replaced` (may be NULL, or equal to `allocation`) gets the old
-   block, with address 0 if none was there. Errors: HD_INVALID (address 0), HD_OUT_OF_MEMORY (the register is then
-   unchanged). O(1). The slowest single call takes some 40 us on the way to 10 million blocks, and 10 us for each GiB
-   of addresses that blocks are spread over, when a table doubles. */
+/* Adds a block. If the register already has a block at this address, the new block replaces the old block. *replaced
+   gets the old block, or address 0 if no block was there; `replaced` may be NULL, or equal to `allocation`. Errors:
+   HD_INVALID (address 0), HD_OUT_OF_MEMORY (the register is then unchanged). O(1). A call takes up to 40 us when a
+   table doubles, plus 10 us for each GiB of addresses that blocks spread over. */
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation, hd_allocation *replaced);
 /* Finds the block at an address; returns false if no block begins there. `found` may be NULL. O(1). */
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found);
@@ -2355,11 +2389,11 @@ HEAPDUMP_API void hd_register_clear(hd_register *reg);
 typedef struct hd_cursor {
     uint32_t table, slot;
 } hd_cursor;
-/* Returns the next block, in no meaningful order; false at the end. Start with a zeroed cursor, and do not change the
-   register meanwhile. */
+/* Finds the next block, in no meaningful order. Returns false after the last block. Start with a cursor of zeros, and
+   do not change the register until the last call. */
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found);
 
-/* Returns the memory of a register. O(1). */
+/* Returns how much memory a register uses. O(1). */
 HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg);
 
 /* ========================================================================= >>recorder.sites
