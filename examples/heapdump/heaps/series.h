@@ -21,7 +21,7 @@ typedef struct series {
     uint32_t count, counted;     /* counted: without last dumps that the program took while it cleaned up */
     uint64_t *times;
     bool every_frame;            /* --frames all: helpers are sites, too */
-    bool uneven;                 /* steps differ so much in length that growth is judged by time */
+    bool by_time;                /* growth is judged by time, not by step */
     hd_profile *names;
     track *at;                   /* by node: its own */
     uint32_t *site;              /* by node: on axis 1 */

@@ -24,19 +24,19 @@ typedef struct trend {
     double steady;               /* 0 to 1: the late growth rate divided by the early one; 1: not slower */
     double back;                 /* 0 to 1: the largest fall, as a share of this fall plus growth */
     uint32_t ups;                /* steps with growth */
+    double risen;                /* 0 to 1: share of the time, or of the steps, in steps with growth */
     double score;                /* growth, reduced by each sign against a leak */
 } trend;
 
 /* A value in one of the dumps. */
 typedef struct dump_value { double v; uint32_t dump; } dump_value;
 
-/* The trend of values in n dumps, two or more, at these times (microseconds; all 0 if unknown). */
+/* The trend of values in n dumps, two or more, at these times (microseconds; all 0 if unknown). Each step counts the
+   same. */
 trend trend_of(const double *values, const uint64_t *times, uint32_t n);
-/* The same in time O(count). `list` has the values other than 0 in order, and each 0 that directly follows one. */
-trend trend_of_values(const dump_value *list, uint32_t count, const uint64_t *times, uint32_t n, bool uneven);
-/* Whether steps differ so much in length that growth is judged by time. Otherwise each step counts the same, because
-   the work done in a step is unknown. */
-bool is_uneven(const uint64_t *times, uint32_t n);
+/* The same in time O(count). `list` has the values other than 0 in order, and each 0 that directly follows one.
+   by_time: a step counts by its length. */
+trend trend_of_values(const dump_value *list, uint32_t count, const uint64_t *times, uint32_t n, bool by_time);
 /* The factor by which new blocks make a leak likelier than growth in the same blocks. */
 double occasions(double growth, double blocks_grown);
 const char *trend_words(const trend *t, uint32_t steps);

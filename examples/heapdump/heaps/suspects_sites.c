@@ -293,7 +293,7 @@ trend track_trend(const series *s, const track *t) {
     list = needed(malloc((3 * (size_t)t->count + 1) * sizeof *list));
     n = track_values(s, t, list);
     list[n - 1].v = last.bytes;
-    found = trend_of_values(list, n, s->times, s->counted, s->uneven);
+    found = trend_of_values(list, n, s->times, s->counted, s->by_time);
     if (found.growth <= 2 * sqrt(first.variance + last.variance)) found.score = 0;
     free(list);
     return found;
@@ -399,6 +399,34 @@ static bool has_own_code(const series *s) {
     return false;
 }
 
+/* Whether the dumps are of one process, and in the order of time. Several runs of a program have no common clock. */
+static bool has_clock(const series *s) {
+    for (uint32_t i = 1; i < s->counted; i++)
+        if (s->times[i] < s->times[i - 1] || s->heaps[i]->pid != s->heaps[0]->pid ||
+            s->heaps[i]->start_us != s->heaps[0]->start_us) return false;
+    return s->counted > 1 && s->times[s->counted - 1] > s->times[0];
+}
+
+/* Whether growth is judged by time: steps differ much in length, or the growth of the whole heap follows the clock
+   more than the number of dumps. It does not if the program itself takes a dump after each piece of work. */
+static bool is_by_time(const series *s) {
+    enum { LONG_US = 100000 };
+    uint32_t end = s->counted - 1;
+    double all, from_clock = 0, from_steps = 0;
+    uint64_t least = UINT64_MAX, most = 0;
+    if (!has_clock(s)) return false;
+    all = fabs(s->total[end].bytes - s->total[0].bytes);
+    for (uint32_t i = 1; i <= end; i++) {
+        uint64_t step = s->times[i] - s->times[i - 1];
+        double grown = s->total[i].bytes - s->total[i - 1].bytes;
+        from_clock += fabs(grown - all * (double)step / (double)(s->times[end] - s->times[0]));
+        from_steps += fabs(grown - all / end);
+        if (step < least) least = step;
+        if (step > most) most = step;
+    }
+    return (least >= LONG_US && most / 3 > least) || from_clock < from_steps;
+}
+
 int series_fill(series *s) {
     filling f = { .s = s };
     hd_error err;
@@ -420,7 +448,7 @@ int series_fill(series *s) {
     if (status) return status;
     s->own_code = has_own_code(s);
     find_end(s);
-    s->uneven = is_uneven(s->times, s->counted);
+    s->by_time = is_by_time(s);
     pass_over_carriers(s);
     return DONE;
 }

@@ -95,6 +95,44 @@ check "sites that grow together come before a larger single one" "3: entry,key,o
 stacks "main;entry" 640/10 1280/20 1920/30 "main;key" 600/10 1200/20 1800/30 "main;other" 1000/11 2000/22 3000/33 > parts.json
 check "... but not one with another caller" "3: other,entry,key" "$(first parts.json)"
 
+# Growth is judged by time, so that a short first or last step does not change the verdict. timed SECONDS:BYTES...: one
+# site in dumps at these times; words: the verdict on it.
+timed() {
+  local n=0 point
+  for point; do
+    n=$((n + 1))
+    jq -nc --arg dump $n --arg at "${point%:*}" --arg bytes "${point#*:}" --arg pid "${PID-7}" '($at | split(".")) as $t | {
+      process: "app", pid: ($pid | tonumber), dump: $dump, allocator: "malloc", kind: "live", cumulative: "self",
+      time: ("2026-01-01T00:\($t[0] | tonumber / 60 | floor + 100 | tostring[1:]):\($t[0] | tonumber % 60 + 100 | tostring[1:]).\($t[1] // "" | . + "000000" | .[:6])Z"),
+      stack: ["main", "leak"], type: null, bytes: ($bytes | tonumber), blocks: (($bytes | tonumber) / 10) }'
+  done > timed.jsonl
+}
+words() { "$tool" suspects timed.jsonl | sed -nE 's/.*(grew in .*)/\1/p'; }
+verdict() { timed "${@:3}"; check "by time: $1" "$2" "$(words)"; }
+verdict "equal steps" "grew in 3 of 3 steps, steadily" 1:1000 2:2000 3:3000 4:4000
+verdict "a short last step" "grew in 3 of 3 steps, steadily" 1:1000 2:2000 3:3000 3.1:3100
+verdict "... with twice the rate or half of it by chance" "grew in 3 of 3 steps, steadily" 1:1000 2:2000 3:3000 3.1:3050
+verdict "... without any growth, which comes block by block" "grew in 2 of 3 steps, steadily" 1:1000 2:2000 3:3000 3.1:3000
+verdict "... of three dumps" "grew in 1 of 2 steps, steadily" 1:1000 2:2000 2.05:2000
+verdict "... of seven" "grew in 5 of 6 steps, steadily" 1:1000 2:2000 3:3000 4:4000 5:5000 6:6000 6.1:6000
+verdict "... in less than a second" "grew in 4 of 4 steps, steadily" 0.2:2000 0.4:4000 0.6:6000 0.8:8000 0.861:8610
+verdict "a short first step" "grew in 3 of 3 steps, steadily" 1:1000 1.05:1200 2:2000 3:3000
+verdict "... without any growth" "grew in 2 of 3 steps, steadily" 1:1000 1.05:1000 2:2000 3:3000
+verdict "a short step in the middle" "grew in 3 of 4 steps, steadily" 1:1000 2:2000 2.1:2000 3:3000 4:4000
+verdict "a long last step" "grew in 2 of 2 steps, steadily" 1:1000 2:2000 20:20000
+verdict "growth that ends is levelling off" "grew in 2 of 4 steps, levelling off" 1:1000 2:2000 3:3000 4:3000 5:3000
+verdict "... also before a short last step" "grew in 3 of 5 steps, levelling off" 1:1000 2:2000 3:3000 4:3000 5:3000 5.1:3010
+verdict "... with ever longer steps of the same growth" "grew in 3 of 3 steps, levelling off" 1:1000 2:2000 10:3000 50:4000
+verdict "... after a short first step with most growth" "grew in 2 of 2 steps, levelling off" 1:0 2:90000 50:91000
+verdict "a step of ordinary length without growth is uneven" "grew in 3 of 4 steps, unevenly" 1:1000 2:2000 3:2000 4:3000 5:4000
+verdict "by step, if the program takes a dump after each piece of work" "grew in 3 of 3 steps, steadily" 0.1:1000 0.2:2000 0.21:3000 0.29:4000
+for i in 1 2 3; do PID=$i timed $((i * i)):$((i * 1000)); mv timed.jsonl run$i.jsonl; done
+check "by step, for runs of a program: times between runs mean nothing" "grew in 2 of 2 steps, steadily" \
+  "$("$tool" suspects run1.jsonl run2.jsonl run3.jsonl | sed -nE 's/.*(grew in .*)/\1/p')"
+timed 1:1000 5:2000 30:3000; jq -c '.time = null' timed.jsonl > untimed.jsonl
+check "... and for dumps without times" "grew in 2 of 2 steps, steadily" \
+  "$("$tool" suspects untimed.jsonl | sed -nE 's/.*(grew in .*)/\1/p')"
+
 # With record --ages: the same leak, and how much of it is old. A block that grows by realloc keeps its rank.
 # aged DUMP SECONDS [SITE AGE BYTES BLOCKS]...
 aged() {
