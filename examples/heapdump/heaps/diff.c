@@ -55,6 +55,7 @@ typedef struct comparing {
     answer to;
     screen screen;
     uint32_t rows;               /* lines for each pair; 0: any number */
+    size_t hidden;               /* frames of the shown pairs */
     const repeats *again[2];     /* of the pair; NULL: the heap is absent */
 } comparing;
 
@@ -131,6 +132,7 @@ typedef struct pair {
     const hd_heap *side[2];
     const repeats *again[2];
     const chosen *from[2];
+    size_t hidden;               /* frames of both sides */
 } pair;
 
 static size_t pairs_of(const arguments *a, const chosen *x, const bool *in_x, const chosen *y, const bool *in_y,
@@ -145,6 +147,7 @@ static size_t pairs_of(const arguments *a, const chosen *x, const bool *in_x, co
         if (new ? !left[k] : !in_x[i]) continue;
         if (!new) pairs[n].side[0] = &x->heaps[i], pairs[n].again[0] = &x->again[i];
         if (k != NO_MATE) pairs[n].side[1] = &y->heaps[k], pairs[n].again[1] = &y->again[k];
+        pairs[n].hidden = (new ? 0 : x->hidden[i]) + (k != NO_MATE ? y->hidden[k] : 0);
         pairs[n].from[0] = x, pairs[n].from[1] = y;
         n++;
     }
@@ -188,6 +191,7 @@ static int diff_pairs(comparing *d, const pair *pairs, size_t count, char *const
     for (size_t k = 0; k < shown; k++) {
         const pair *p = &pairs[order[k].number];
         if (k && !d->a->view.json) display(d->to.text, "\n");
+        d->hidden += p->hidden;
         memcpy(d->again, p->again, sizeof d->again);
         if (p->side[0] && p->side[1] && p->from[0] != p->from[1]) bad = diff_renamed(d, p, places);
         else bad = diff_pair(d, p->side[0], p->side[1], places);
@@ -205,7 +209,7 @@ static bool has_peak(const chosen *c) {
 }
 
 static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
-    size_t hidden = x->hidden, other_kinds = x->other_kinds;
+    size_t other_kinds = x->other_kinds;
     const arguments *a = d->a;
     bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
     pair *pairs = needed(calloc(x->count + y->count + 1, sizeof *pairs));
@@ -219,10 +223,10 @@ static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
         bad = true;
     }
     status = bad ? BAD_INPUT : diff_pairs(d, pairs, pairs_of(a, x, in_x, y, in_y, pairs), places);
-    if (x != y) hidden += y->hidden, other_kinds += y->other_kinds;
-    if (!bad) json_left_out(&d->to, hidden, other_kinds, 0);
+    if (x != y) other_kinds += y->other_kinds;
+    if (!bad) json_left_out(&d->to, d->hidden, other_kinds, 0);
     if (!bad && !a->view.json) {
-        put_left_out(d->to.text, &d->screen, hidden, other_kinds, 0);
+        put_left_out(d->to.text, &d->screen, d->hidden, other_kinds, 0);
         if (!a->view.invert)
             put_next(d->to.text, &d->screen, a, "who allocates it", "diff", "--invert", x->file,
                      x != y ? y->file : NULL, NULL);

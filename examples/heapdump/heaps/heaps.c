@@ -96,25 +96,25 @@ static void warn_unbounded(const char *file) {
 }
 
 /* Hides allocators' frames and folds recursion. A merged heap would lose its bounds, so its recursion stays. */
-static hd_status folded(const arguments *a, chosen *c, hd_heap *heap, bool *made, repeats *again, hd_error *err) {
-    hd_heap result;
-    bool found;
-    size_t hidden;
+static hd_status folded(const arguments *a, chosen *c, size_t number, hd_error *err) {
+    hd_heap *heap = &c->heaps[number], result;
+    bool *made = &c->made[number], found;
+    size_t *hidden = &c->hidden[number], dropped;
     hd_status status = HD_OK;
     if (a->view.hide && !a->view.frames_all && !a->view.frames_hidden && !hd_dump_graph(c->dump)) {
         hd_profile *shorter;
-        status = without_drop_frames(c->dump, heap, &c->hidden, &shorter, err);
+        status = without_drop_frames(c->dump, heap, hidden, &shorter, err);
         if (status) return status;
         result = *heap;
         result.profile = shorter;
         if (shorter) worked(heap, made, result);
-        hidden = c->hidden;
-        status = hide(heap, &c->hidden, &result, err);
-        if (!status && c->hidden != hidden) worked(heap, made, result);
+        dropped = *hidden;
+        status = hide(heap, hidden, &result, err);
+        if (!status && *hidden != dropped) worked(heap, made, result);
         else if (!status) hd_heap_release(&result);
     }
     if (status || !folds_recursion(a, c) || has_bounds(heap)) return status;
-    status = tell_recursion_once(heap, &result, &found, again, err);
+    status = tell_recursion_once(heap, &result, &found, &c->again[number], err);
     if (!status && found) worked(heap, made, result);
     return status;
 }
@@ -164,10 +164,10 @@ static hd_status picked(const heap_options *h, hd_heap *heap, bool *made, hd_err
     return status;
 }
 
-/* Applies --keep, --drop, --root, --frames and --invert. */
-static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, repeats *again, hd_error *err) {
-    hd_heap result;
-    bool bounded = has_bounds(heap);
+/* Applies --keep, --drop, --root, --frames and --invert to one of the chosen heaps. */
+static hd_status work(const arguments *a, chosen *c, size_t number, hd_error *err) {
+    hd_heap *heap = &c->heaps[number], result;
+    bool *made = &c->made[number], bounded = has_bounds(heap);
     hd_status status;
     note_matches(&a->heaps, heap);
     status = picked(&a->heaps, heap, made, err);
@@ -176,7 +176,7 @@ static hd_status work(const arguments *a, chosen *c, hd_heap *heap, bool *made, 
         status = without_labels(a, heap, &result, &fewer, err);
         if (!status && fewer) worked(heap, made, result);
     }
-    if (!status) status = folded(a, c, heap, made, again, err);
+    if (!status) status = folded(a, c, number, err);
     if (!status && a->view.invert && !a->view.frames_hidden) {
         status = inverted(a, c->file, folds_recursion(a, c), heap, &result, err);
         if (!status) worked(heap, made, result);
@@ -190,7 +190,7 @@ void chosen_free(chosen *c) {
         if (c->made[i]) hd_heap_release(&c->heaps[i]);
         free(c->again[i].list);
     }
-    free(c->heaps), free(c->made), free(c->again);
+    free(c->heaps), free(c->made), free(c->again), free(c->hidden);
     symbols_free(&c->names);
     if (!c->borrowed) hd_dump_free(c->dump);
 }
@@ -243,7 +243,8 @@ static void keep_last(chosen *c) {
     mark_picked(c, NULL, true, picked);
     for (size_t i = 0; i < c->count; i++) {
         if (picked[i]) {
-            c->heaps[n] = c->heaps[i], c->made[n] = c->made[i], c->again[n++] = c->again[i];
+            c->heaps[n] = c->heaps[i], c->made[n] = c->made[i];
+            c->hidden[n] = c->hidden[i], c->again[n++] = c->again[i];
         } else {
             if (c->made[i]) hd_heap_release(&c->heaps[i]);
             free(c->again[i].list);
@@ -297,16 +298,17 @@ static int choose_heaps(const arguments *a, const heap_options *which, bool quie
     }
     c->file = file;
     c->dump = dump;
-    c->count = c->hidden = c->earlier = c->other_kinds = 0;
+    c->count = c->earlier = c->other_kinds = 0;
     memset(&c->names, 0, sizeof c->names);
     c->heaps = needed(calloc(all + 1, sizeof *c->heaps));
     c->made = needed(calloc(all + 1, sizeof *c->made));
     c->again = needed(calloc(all + 1, sizeof *c->again));
+    c->hidden = needed(calloc(all + 1, sizeof *c->hidden));
     if (graph) {
         status = graph_heap(a, file, graph, &c->heaps[0]);
         c->made[0] = !status;
         c->count = !status;
-        if (!status && work(a, c, &c->heaps[0], &c->made[0], &c->again[0], &err)) status = failed(file, &err);
+        if (!status && work(a, c, 0, &err)) status = failed(file, &err);
     }
     for (size_t i = 0; i < all && !status; i++) {
         if (!selected(which, hd_dump_heap(c->dump, i))) continue;
@@ -317,7 +319,7 @@ static int choose_heaps(const arguments *a, const heap_options *which, bool quie
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
         if (heaps_view(a, dump, i, &c->heaps[c->count], &c->made[c->count], &err) ||
             named(a, c, &c->heaps[c->count], &c->made[c->count], &err) ||
-            work(a, c, &c->heaps[c->count], &c->made[c->count], &c->again[c->count], &err)) {
+            work(a, c, c->count, &err)) {
             display(stderr, "heapdump: %s (%s): %s\n", file, hd_dump_format(dump)->name, err.message);
             status = BAD_INPUT;
         }

@@ -15,9 +15,9 @@ typedef struct chosen {
     hd_heap *heaps;
     bool *made;                  /* by heap: made by an operation, released with the rest */
     repeats *again;              /* by heap: folded recursive frames; the list is empty if nothing is folded */
+    size_t *hidden;              /* by heap: its hidden frames */
     size_t count;
     symbols names;               /* of frames that are addresses, unless --binary names them */
-    size_t hidden;               /* frames that are left out of all heaps */
     size_t earlier;              /* heaps of earlier dumps, left out */
     size_t other_kinds;          /* heaps of other kinds than live, left out */
 } chosen;

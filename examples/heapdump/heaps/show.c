@@ -24,10 +24,11 @@ static sized_heap *in_order(const showing *s, const chosen *c, size_t *shown) {
     return order;
 }
 
-static bool show_file(showing *s, const chosen *c, bool any, show_heap *one) {
+/* Adds the hidden frames of the shown heaps to *hidden. */
+static bool show_file(showing *s, const chosen *c, bool any, show_heap *one, size_t *hidden) {
     hd_error err;
     hd_status failed = HD_OK;
-    size_t shown;
+    size_t shown, own = 0;
     sized_heap *order = in_order(s, c, &shown);
     s->rows = rows_for(s->a, &s->screen, shown);
     for (size_t k = 0; k < shown && !failed; k++) {
@@ -35,6 +36,7 @@ static bool show_file(showing *s, const chosen *c, bool any, show_heap *one) {
         size_t h = order[k].number;
         if (any && !s->a->view.json) display(s->to.text, "\n");
         any = true;
+        own += c->hidden[h];
         s->again = &c->again[h];
         s->of_objects = hd_dump_graph(c->dump) != NULL;
         if (s->a->view.json) {
@@ -48,10 +50,11 @@ static bool show_file(showing *s, const chosen *c, bool any, show_heap *one) {
     }
     if (!s->a->view.json) {
         put_smaller(s->to.text, s->a, &s->screen, "heaps", order, shown, c->count);
-        put_left_out(s->to.text, &s->screen, c->hidden, c->other_kinds, c->earlier);
+        put_left_out(s->to.text, &s->screen, own, c->other_kinds, c->earlier);
         if (!s->a->view.frames_hidden) put_what_next(s, c);
     }
     free(order);
+    *hidden += own;
     if (failed && failed != HD_IO) /* output_close reports errors of the output */
         display(stderr, "heapdump: %s: %s\n", c->file, err.message);
     return !failed;
@@ -71,9 +74,9 @@ int show(const arguments *a, show_heap *one) {
             status = BAD_INPUT;
             continue;
         }
-        if (!show_file(&s, &c, any, one)) status = BAD_INPUT;
+        if (!show_file(&s, &c, any, one, &hidden)) status = BAD_INPUT;
         any = true;
-        hidden += c.hidden, other_kinds += c.other_kinds, earlier += c.earlier;
+        other_kinds += c.other_kinds, earlier += c.earlier;
         chosen_free(&c);
     }
     json_left_out(&s.to, hidden, other_kinds, earlier);

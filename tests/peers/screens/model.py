@@ -48,6 +48,25 @@ def cut_ends(stack, inner, outer):
     return stack[a:b]
 
 
+def hidden_frames(cells, change):
+    """The number of hidden frames in a tree of stacks; None if a stack is shown under another name, or a function is
+    both hidden and shown."""
+    hidden, shown = set(), set()
+    for c in cells:
+        stack, rest = tuple(c[0]), list(change(tuple(c[0])))
+        if not set(rest) <= set(stack):
+            return None
+        for i in range(len(stack), 0, -1):
+            if rest and rest[-1] == stack[i - 1]:
+                rest.pop(), shown.add(stack[:i])
+            else:
+                hidden.add(stack[:i])
+        if rest:
+            return None
+    both = {p[-1] for p in hidden} & {p[-1] for p in shown}
+    return None if both else len(hidden)
+
+
 def hiders(stacks, shown):
     """Rules of hiding that could explain the remaining names; the first that explains all of them is taken."""
     gone = {f for s in stacks for f in s} - shown

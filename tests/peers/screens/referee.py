@@ -6,7 +6,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 sys.dont_write_bytecode = True
 import gen, on_terminal, parse_lists, parse_tree, programs, readers
 from files import File, pair_views, selectors
-from model import ZERO, add, by_name
+from model import ZERO, add, by_name, hidden_frames
 from text import names_it
 
 MOST = 32 << 20                # limit of bytes per screen
@@ -80,6 +80,18 @@ class Tool:
 WIDTHS = (None, 80, 140)
 
 
+def hidden_line(report, out, shown, options):
+    """The foot counts the hidden frames of exactly the heap that is shown."""
+    want = 0 if "--frames" in options else hidden_frames(shown.heap.cells, shown.change)
+    m = re.search(r"^hidden: (\d+) frames? ", out, re.M)
+    if want is None or shown.heap.condensed:
+        return
+    if m:
+        report.figures(m, [] if int(m[1]) == want else ["frames"], "hidden", m[0], want)
+    elif want:
+        report.bad("hidden: no line for hidden frames", f"{want} are hidden")
+
+
 def tree_screen(tool, report, file, shown, options, columns):
     arguments = ["tree", *options, *selectors(shown.heap), file.path]
     report.by = "tree"
@@ -87,6 +99,7 @@ def tree_screen(tool, report, file, shown, options, columns):
     if status:
         return
     report.screens["tree"] += 1
+    hidden_line(report, out, shown, options)
     cut = any(o in options for o in ("--entries", "--by", "--min-share", "--all", "--top", "--every-route", "--min-bytes"))
     view = shown.view("all" in options[options.index("--frames") + 1:] if "--frames" in options else False,
                       bool(columns) and not cut, "--invert" in options)
@@ -136,6 +149,7 @@ def top_screen(tool, report, file, shown, options, columns):
     if status:
         return
     report.screens["top"] += 1
+    hidden_line(report, out, shown, options)
     change = (lambda s: s) if "--frames" in options else shown.change
     axis = "type" if "--by" in options else None
     table = by_name(shown.heap.cells, change, axis)
@@ -210,6 +224,11 @@ def file_screens(tool, report, file, full, some):
                     top_screen(tool, report, file, shown, options, columns)
     if len(file.heaps) and len({h.heap.key()[:3] for h in file.heaps}) == 1 and \
             len({h.heap.kind for h in file.heaps}) == 1 and len(file.heaps) == len(file.all):
+        for command in ("tree", "top") if file.heaps[-1].heap.kind == "live" else ():
+            report.by = command                # without selectors, only the last dump is shown
+            out, status = tool.run([command, "--bytes", file.path])
+            if not status:
+                hidden_line(report, out, file.heaps[-1], [])
         for columns in WIDTHS:
             for options in [["--bytes"], []] + [["--bytes", "--sort", s] for s in sorts(tool, "suspects") if not columns]:
                 if some.take():

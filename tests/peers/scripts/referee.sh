@@ -16,10 +16,11 @@ else
 fi
 
 # All screens of files that once had a wrong figure: order on a terminal, values within values, a NUL in a name,
-# rounded errors. Also: a peak shown for an empty heap, entries without their ancestors, and stacks only of helpers.
+# rounded errors, hidden frames of dumps that are not shown. Also: a peak shown for an empty heap, entries without
+# their ancestors, and stacks only of helpers.
 seeds=fuzz/seeds/fuzz_pprof
 if python3 tests/peers/screens/referee.py "$tool" "$work" --random 0 --programs 0 --full --files \
-  tests/data/screens/python3.json.xz fuzz/seeds/fuzz_rows/parts.csv fuzz/seeds/fuzz_chrome/old.json \
+  tests/data/screens/python3.json.xz fuzz/seeds/fuzz_rows/{parts,dumps}.csv fuzz/seeds/fuzz_chrome/old.json \
   fuzz/seeds/fuzz_heap_text/442b18dca3bf98803be16f744edc2212709eaf75 \
   $seeds/{230a9ccd341f71061e066c6729971d5ca6114118,204a468d0cf1e27494fa8634e2e3f27c643add1c} \
   $seeds/{5137cb03bae698d13e816ff5de4b6ddb13c5be3a,0c56f5936a493f4437997e4c39c6a19e0cf2fe95} \

@@ -131,6 +131,22 @@ check "... for a missing file, too" "1 tree no.json 0" "$(status "$tool" tree --
 printf '_start;main;work;malloc 8\n' > hidden.folded
 check "--json counts hidden frames" "2" "$("$tool" tree --json hidden.folded | jq .left_out.hidden_frames)"
 check "... 0 with --frames all" "0" "$("$tool" tree --json --frames all hidden.folded | jq .left_out.hidden_frames)"
+# Only hidden frames of the shown heaps count: not those of earlier dumps, of other kinds, and of smaller heaps.
+hidden_of() { "$tool" "$@" | sed -n 's/^hidden: \([0-9]*\) frame.*/\1/p'; }
+heap_rows() {                    # heap_rows PID DUMP KIND STACKS: one heap with stacks "_start;f0;malloc" and so on
+  jq -nc --arg pid "$1" --arg dump "$2" --arg kind "$3" --arg stacks "$4" 'range($stacks | tonumber) | { process: "app", pid: ($pid | tonumber),
+    dump: $dump, time: "2026-01-01T00:00:0\($dump).000000Z", allocator: "malloc", kind: $kind, cumulative: "self", stack: ["_start", "f\(.)", "malloc"],
+    type: null, bytes: 1000, blocks: 1 }'
+}
+{ heap_rows 7 1 live 20; heap_rows 7 2 live 2; heap_rows 7 2 total 30; } > dumps.jsonl
+check "hidden frames of earlier dumps and other kinds are not counted" "3 3 3" \
+  "$(hidden_of tree dumps.jsonl) $(hidden_of top dumps.jsonl) $("$tool" tree --json dumps.jsonl | jq .left_out.hidden_frames)"
+check "... of one chosen dump" "21" "$(hidden_of tree --dump 1 dumps.jsonl)"
+check "... of all dumps with --all" "24" "$(hidden_of tree --all --kind live dumps.jsonl)"
+check "... diff: of both sides" "24 24" "$(hidden_of diff dumps.jsonl) $("$tool" diff --json dumps.jsonl | jq .left_out.hidden_frames)"
+for i in $(seq 1 11); do heap_rows "$i" 1 live "$i"; done > heaps.jsonl
+check "... not of smaller heaps that are not shown" "$((12 + 11 + 10 + 9 + 8 + 7 + 6 + 5 + 4 + 3)) $((12 * 13 / 2 - 1))" \
+  "$(hidden_of tree heaps.jsonl) $(hidden_of tree --all heaps.jsonl)"
 check "tree --json" '4494304 null "LoadLevel"' "$("$tool" tree --json engine.json | jq -r '.heaps[0].rows | "\(.[0].bytes) \(.[0].axis) \"\(.[1].name)\""')"
 check "info --json" '[1,"engine","0x1","engine",4494304,5]' "$("$tool" info --json engine.json | jq -c '.files[0].heaps[0] | [.pid, .process, .dump, .allocator, .bytes, .blocks]')"
 check "an unknown --pid: status 1" 1 "$(status "$tool" tree --pid 7 engine.json)"
