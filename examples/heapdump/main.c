@@ -31,7 +31,7 @@ static const command rows[] = {
       "allocations of the process. temporary: blocks that were freed before the same thread allocated another "
       "block.\n"
       "The option --at selects the moments of the dumps, for example --at exit,every=10. Without this option, "
-      "heapdump uses --at peak,exit.\n"
+      "heapdump uses --at peak,exit. If the program ends before the first dump, the file has its heaps at exit.\n"
       "While the program runs, other commands can already read the trace. If child processes outlive the program, "
       "heapdump records them until they end, or until `heapdump stop` or Ctrl-C ends the recording. While the "
       "program runs, Ctrl-C interrupts only the program; heapdump then writes the trace. A second Ctrl-C while "

@@ -220,3 +220,11 @@ void processes_ended(recording *r) {
         timeline_flush(r, first);
     }
 }
+
+/* Nothing was written: no time of --at has come. The file gets the ends of all processes. */
+void processes_end_instead(recording *r) {
+    if (r->a->record.format || r->at_exit || is_spoiled(r)) return;
+    r->at_exit = r->is_end_instead = true;
+    for (uint32_t i = 0; i < r->count; i++) r->processes[i]->written = false;
+    processes_ended(r);
+}

@@ -277,6 +277,7 @@ static void record_all(recording *r) {
     processes_end(r);
     processes_ended(r);
     moments_write(r);
+    if (!r->file.count) processes_end_instead(r);
 }
 
 static recording *discarded, *at_work;

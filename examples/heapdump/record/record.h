@@ -140,6 +140,7 @@ typedef struct recording {
     int soon;                    /* number of quick looks to come, since a joined program is about to appear */
     char refused_name[64];       /* name of one of them */
     bool at_peak, at_exit;
+    bool is_end_instead;         /* no time of --at has come: the file has the end */
     double every;
     int at_signal;
     unrecorded others;
@@ -200,6 +201,7 @@ void processes_free(recording *r);
 
 /* moments.c */
 void processes_ended(recording *r);
+void processes_end_instead(recording *r);
 /* Adds a heap of a process, with names, to the timeline. */
 int timeline_add(recording *r, process *p, hd_heap_kind kind, uint32_t moment, uint32_t tick, uint64_t time_us);
 /* Takes the live heaps of all running processes. Returns their number. If that is 0, `client` gets no answer

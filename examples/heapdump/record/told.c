@@ -362,8 +362,8 @@ void tell_recorded(const recording *r, int status) {
     if (status) return;
     if (!r->file.count && is_spoiled(r))
         display(stderr, "heapdump: the recording cannot be read, so no file is written\n");
-    else if (!r->file.count && !r->a->record.format)
-        display(stderr, "heapdump: the program ended before any time of --at, so no file is written\n");
-    else
-        tell_written(r);
+    if (r->is_end_instead && r->file.count)
+        display(stderr, "heapdump: the program ended before the first dump of --at %s: %s has its heaps at exit\n",
+                r->a->record.at, r->file.path);
+    if (r->file.count || r->a->record.format) tell_written(r);
 }

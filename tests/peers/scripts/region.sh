@@ -35,7 +35,14 @@ check "Ctrl-C to the group" "2 $want" "$(python3 interrupt.py "$tool" record -o 
 check "--at peak: only the peak" "joins peak 7000 2" "$(status "$tool" record --at peak -o peak.json -- "$joins" +5000 +2000 - > /dev/null; heaps peak.json)"
 check "... --at exit: the heaps of the end" "joins live 5000 1, joins temporary 2000 1, joins total 7000 2" "$(status "$tool" record --at exit -o end.json -- "$joins" +5000 +2000 - > /dev/null; heaps end.json)"
 check "... --at every: only the time line" live "$(status "$tool" record --at every=0.4 -o line.json -- "$joins" +5000 +2000 - sleep=0.6 > /dev/null; "$tool" info --json line.json | jq -r '[.files[0].heaps[].kind] | unique | join(" ")')"
-check "... --at with moments that never come: a message, and no file" "0 1 no" "$(status "$tool" record --at every=900 -o none.json -- "$joins" +5000) $(said 'no file is written') $([ -e none.json ] && echo yes || echo no)"
+check "... --at with moments that never come: the heaps of the end, and a message" "0 1 joins live 5000 1, joins temporary 2000 1, joins total 7000 2" \
+  "$(status "$tool" record --at every=900 -o none.json -- "$joins" +5000 +2000 -) $(said 'the program ended before the first dump of --at every=900: none.json has its heaps at exit') $(heaps none.json)"
+check "... with a signal that never comes" "0 1 joins live 5000 1, joins temporary 0 0, joins total 5000 1" \
+  "$(status "$tool" record --at signal=USR1 -o none.json -- "$joins" +5000) $(said 'before the first dump of --at signal=USR1: none.json has') $(heaps none.json)"
+check "... and children: each has its end" "0 2" "$(status "$tool" record --at every=900 -o none.json -- sh -c "$joins +5000; $joins +2000") $(
+  "$tool" info --json none.json | jq '[.files[0].heaps[] | select(.kind == "live" and .process == "joins")] | length')"
+check "... after a dump there is no end, and no message" "live 0" "$(status "$tool" record --at every=0.2 -o line.json -- "$joins" +5000 sleep=0.6 > /dev/null
+  "$tool" info --json line.json | jq -r '[.files[0].heaps[].kind] | unique | join(" ")') $(said 'before the first dump')"
 check "several --at add up" "$want" "$(status "$tool" record --at exit --at peak -o both.json -- "$joins" +5000 +2000 - > /dev/null; heaps both.json)"
 check "--at with an unknown word: refused" "2 1" "$(status "$tool" record --at peak,never -o no.json -- "$joins") $(said "not 'never'")"
 
