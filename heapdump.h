@@ -2399,167 +2399,187 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg);
 /* ========================================================================= >>recorder.sites
    Counters of a recorder. Source: chromium-heap-profiler; compiler-rt's MemProf for lifetimes. */
 
-/* A recorder: contexts, register, counters and locks (>>recorder). */
+/* A recorder records the allocations of a program (>>recorder). */
 typedef struct hd_recorder hd_recorder;
 
-/* Counters of a recorder. With sampling, live_bytes and peak_bytes are estimates, and the others count only the
-   sample. */
+/* Counters of a recorder. With sampling, live_bytes and peak_bytes are estimates, and all other members count only
+   the sampled blocks. */
 typedef struct hd_recorder_counters {
     uint64_t live_bytes, live_blocks;
-    uint64_t peak_bytes;         /* maximum of live_bytes; with several threads within 8 KiB per shard */
-    uint64_t total_bytes, total_blocks; /* all recorded allocations, also freed ones */
-    uint64_t replaced;           /* allocations at a live address: the recorder missed a free */
-    uint64_t unknown_frees;      /* frees of unrecorded addresses; with sampling only some of them */
-    uint64_t ignored;            /* calls from inside the recorder */
-    uint64_t lost;               /* allocations that were not recorded, for lack of memory */
-    uint64_t inherited_bytes, inherited_blocks; /* blocks of a fork's parent that are not freed yet */
-    hd_memory memory;            /* memory of the recorder itself: registers and contexts */
+    uint64_t peak_bytes;         /* maximum of live_bytes; with several threads, it is exact within 8 KiB per shard */
+    uint64_t total_bytes, total_blocks; /* all recorded allocations, whether freed or not */
+    uint64_t replaced;           /* allocations at the address of a live block: the recorder missed a free */
+    uint64_t unknown_frees;      /* frees of addresses that are not recorded; with sampling, only some of these frees
+                                    count */
+    uint64_t ignored;            /* calls that came from inside the recorder */
+    uint64_t lost;               /* allocations that were not recorded, because memory was exhausted */
+    uint64_t inherited_bytes, inherited_blocks; /* blocks of the parent process at fork() that this process has not
+                                                   freed */
+    hd_memory memory;            /* memory of the recorder itself */
 } hd_recorder_counters;
 
-/* Lifetimes of the blocks of one context, with MemProf's fields. Times are on the recorder's clock. */
+/* Lifetimes of the blocks of one call stack and type, with the fields of MemProf. All times are on the recorder's
+   clock. */
 typedef struct hd_lifetimes {
-    uint64_t count, bytes;       /* of all allocated blocks, freed or not */
+    uint64_t count, bytes;       /* number and size of all allocated blocks, freed or not */
     uint64_t min_size, max_size;
-    uint64_t lifetime, min_lifetime, max_lifetime; /* for live blocks: up to now */
-    uint64_t overlaps;           /* blocks allocated before their predecessor was freed */
+    uint64_t lifetime, min_lifetime, max_lifetime; /* sum, minimum and maximum of lifetimes; a live block counts with
+                                                      its lifetime up to now */
+    uint64_t overlaps;           /* number of blocks that were allocated before the block before them was freed */
     uint32_t allocated, freed;   /* times of the last allocation and the last free */
 } hd_lifetimes;
 
 /* =============================================================================== >>recorder
-   The object that malloc hooks call. Any thread may call the hd_record_ functions at any time, also from inside them,
-   as an unwinder or a clock that allocates does: these inner calls are ignored and counted. They never call malloc,
-   and take at most 1 KiB of the caller's stack (2 KiB with -O0 or -Og), plus the stack of desc.tracker.unwind.
-   Thread-local variables take 5.3 KB.
-   Source: chromium-heap-profiler. */
+   The functions that malloc hooks call. Any thread may call the hd_record_ functions at any time. If an unwinder or
+   clock allocates memory during such a call, the inner call is ignored and counted. The hd_record_ functions never
+   call malloc. They take at most 1 KiB of the caller's stack (2 KiB with -O0 or -Og), plus the stack that
+   desc.tracker.unwind takes. Thread-local variables take 5.3 KB per thread. Source: chromium-heap-profiler. */
 
-/* Options of hd_recorder_create. Zeros: record every block, with pseudo-stacks, in this process's own memory. */
+/* Options of hd_recorder_create. With zeros, a recorder records every block, with pseudo-stacks, in private memory of
+   this process. */
 typedef struct hd_recorder_desc {
-    /* The source of backtraces. If the tracker is running, the recorder joins it, with its contexts; a recorder that
-       joined a tracker of the program must be freed before hd_tracker_stop. Otherwise the recorder starts the tracker
-       with this, and creates contexts if none are given. Recorders may be freed in any order: the last one stops the
-       tracker. Until then the contexts, and the `user` of the unwinder, are in use. */
+    /* The source of call stacks. If the tracker does not run, hd_recorder_create starts the tracker with these
+       options; if tracker.contexts is NULL, it creates a tree of contexts. If the tracker runs already, the recorder
+       uses the tracker and its contexts. If the program itself started the tracker, free the recorder before
+       hd_tracker_stop. Otherwise recorders may be freed in any order, and the last recorder stops the tracker. Until
+       then, the contexts and the `user` of the unwinder must stay valid. */
     hd_tracker_desc tracker;
-    uint32_t shards;             /* locks and registers, a power of two up to 256 [16] */
-    /* Sampling interval: record on average one block per this many allocated bytes, each byte with equal probability.
-       A block of n bytes is recorded with probability 1 - exp(-n / sample_bytes). A skipped block costs a few
-       nanoseconds. Snapshots scale sizes and counts to unbiased estimates, with their variance. [0: record every
-       block] */
+    uint32_t shards;             /* number of parts of the recorder, each with a lock, a power of two up to 256
+                                    [16] */
+    /* Sampling interval in bytes. On average, the recorder records one block per sample_bytes allocated bytes. The
+       probability that a block of n bytes is recorded is 1 - exp(-n / sample_bytes). A block that is not recorded
+       costs a few nanoseconds. Snapshots contain estimates of the true sizes and counts, with their variance. [0:
+       record every block] */
     uint64_t sample_bytes;
-    uint64_t sample_seed;        /* equal seeds give equal samples in each thread [random] */
-    /* Shared memory of hd_region_init, for observers, borrowed until the recorder is freed. Contexts are then in it
-       too, so no other recorder can share them; names of scopes and types are copied into it. [private pages] */
+    uint64_t sample_seed;        /* seed of the random choice; with equal seeds, each thread makes the same choices
+                                    [random] */
+    /* Shared memory of hd_region_init. With it, other processes can read the recording. The region must stay valid
+       until the recorder is freed. The contexts are then in the region too, so other recorders cannot use them. Names
+       of scopes and types are copied into the region. [NULL: private memory] */
     void *region;
-    uint64_t region_bytes;       /* mapped in this process, from its start */
-    /* Maps more of a region if only its start is mapped. Called from inside hd_record_ functions, with locks
-       held, also by several threads at a time. Returns the mapped bytes from the start: fewer than `bytes` at the
-       end. [NULL] */
+    uint64_t region_bytes;       /* number of bytes of the region that this process has mapped, from its start */
+    /* The recorder calls this function if it needs more of a region of which only the start is mapped. The function
+       maps the region up to `bytes` bytes from its start, and returns the number of mapped bytes; fewer than `bytes`
+       mean that the region ends there. hd_record_ functions call it while they hold locks; several threads may call
+       it at a time. [NULL] */
     uint64_t (*region_more)(void *user, uint64_t bytes);
-    bool lifetimes;              /* record for hd_recorder_view_lifetimes; needs a region and a clock, without
-    sampling.
-                                    Takes 24 bytes per block [false] */
-    bool blocks;                 /* record for hd_recorder_view_pages; needs a region, without sampling. Takes 24
-    bytes
-                                    per block, shared with `lifetimes` [false] */
-    bool ages;                   /* live snapshots have an axis "age"; needs a clock in milliseconds. Takes 24 bytes
-    per
-                                    block, shared with `lifetimes` [false] */
-    bool threads;                /* snapshots have an axis "thread", from hd_tracker_set_thread [false] */
-    const char *name;            /* name of the process, for observers; the first 63 bytes are copied [""] */
-    uint64_t start_us;           /* start of the process, on any clock of the caller [0] */
-    /* Called after a block was freed or replaced, outside of all locks. */
+    bool lifetimes;              /* record lifetimes for hd_recorder_view_lifetimes. This needs a region and a clock,
+                                    excludes sampling, and takes 24 bytes per block [false] */
+    bool blocks;                 /* record addresses for hd_recorder_view_pages. This needs a region, excludes
+                                    sampling, and takes 24 bytes per block; `lifetimes` uses the same bytes [false] */
+    bool ages;                   /* add an axis "age" to live snapshots. This needs a clock in milliseconds, and takes
+                                    24 bytes per block; `lifetimes` uses the same bytes [false] */
+    bool threads;                /* add an axis "thread" to snapshots, with the names of hd_tracker_set_thread
+                                    [false] */
+    const char *name;            /* name of the process, which other processes can read; the first 63 bytes are copied
+                                    [""] */
+    uint64_t start_us;           /* start time of the process, on any clock [0] */
+    /* The recorder calls this function after a block was freed or replaced. It holds no lock during the call. */
     void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
-    /* Returns hd_allocation.time, in any unit; it may wrap. NULL: no times. */
+    /* Returns the current time, in any unit, for hd_allocation.time. The time may wrap around. NULL: times are not
+       recorded. */
     uint32_t (*clock)(void *user);
-    void *user;                  /* argument of these functions */
+    void *user;                  /* argument of region_more, on_free and clock */
 } hd_recorder_desc;
 
-/* Creates a recorder. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY (also a full region), HD_INVALID (shards; a
-   region that hd_region_init did not make; other contexts than the running tracker has; lifetimes, blocks or
-   ages without their needs), hd_tracker_start's. */
+/* Creates a recorder. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY (also if the region is full), HD_INVALID
+   (wrong number of shards; a region that hd_region_init did not initialize; contexts that differ from the contexts of
+   the running tracker; or lifetimes, blocks or ages without the options that they need), errors of
+   hd_tracker_start. */
 HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_error *err);
-/* Frees a recorder. Call it after the last hook has returned. Its records in a region stay there. */
+/* Frees a recorder. Call this function after the last hook has returned. Records in a region stay there. */
 HEAPDUMP_API void hd_recorder_free(hd_recorder *rec);
 
-/* Records a block. Call it after the allocation. A NULL address is ignored, a size of 0 is valid, and a recorded
-   address is replaced. `type` is a name that stays, or NULL. Returns false if the block was not recorded (see
-   hd_recorder_counters) or is not in the sample. */
+/* Records a block. Call this function after the allocation. An address of NULL is ignored, and a size of 0 is valid.
+   If a block with this address is already recorded, the new block replaces it. `type` is NULL, or a name that stays
+   valid. Returns false if the block was not recorded (hd_recorder_counters shows why), or if sampling skipped the
+   block. */
 HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t size, const char *type);
-/* Records a free. Call it before the free, so that no other thread can get the address in between. Returns false if
-   the address is not recorded. */
+/* Records that a block is freed. Call this function before the block is freed; otherwise another thread may get the
+   same address first. Returns false if the address is not recorded. */
 HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address);
-/* Lets a hook skip its own work when the recorder would ignore the block. Returns true if sampling skips this block;
-   otherwise call hd_record_alloc next. A few nanoseconds; always false without sampling. */
+/* Returns true if sampling skips a block of this size. A hook need not do anything else for such a block. If the
+   result is false, call hd_record_alloc next. Without sampling, the result is always false. The call takes a few
+   nanoseconds. */
 HEAPDUMP_API bool hd_record_skips_alloc(hd_recorder *rec, size_t size);
-/* Returns true if no block can be recorded at this address (always for NULL), so hd_record_free is not needed. */
+/* Returns true if no block can be recorded at this address, so that a hook need not call hd_record_free. For NULL,
+   the result is always true. */
 HEAPDUMP_API bool hd_record_skips_free(const hd_recorder *rec, const void *address);
-/* Sets the type of a recorded block, if it is known only later. Returns false if the address is not recorded. */
+/* Sets the type of a recorded block, for programs that know the type only after the allocation. Returns false if the
+   address is not recorded. */
 HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, const char *type);
 
-/* Suspends recording in the calling thread until hd_record_resume; calls meanwhile count as ignored. Calls nest.
-   Returns whether the thread was recording before. */
+/* Suspends recording in the calling thread until hd_record_resume. Calls of hd_record_ functions in between count as
+   ignored. If hd_record_suspend is called twice, hd_record_resume must be called twice. Returns whether the thread
+   was recording before. */
 HEAPDUMP_API bool hd_record_suspend(void);
 /* Ends one hd_record_suspend of the calling thread. */
 HEAPDUMP_API void hd_record_resume(void);
 
-/* Call before fork(): locks the recorder. For pthread_atfork, as are the next two. In the child all counters begin
-   anew: only its own blocks count, and the blocks of its parent are one number, `inherited_bytes`. All live recorders
-   of a program must have the same contexts. */
+/* Locks the recorder. Call this function before fork(), for example with pthread_atfork. In the child, all counters
+   begin at 0, and only blocks of the child count; hd_recorder_counters.inherited_bytes is the sum of the blocks of
+   the parent. All recorders of a program must use the same contexts. */
 HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec);
-/* Call in the parent after fork(): unlocks the recorder. */
+/* Unlocks the recorder. Call this function in the parent after fork(). */
 HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec);
-/* Call in the child after fork(): unlocks the recorder and resets its counters. Returns false if the region is full;
-   observers then cannot see the child. */
+/* Unlocks the recorder and resets its counters. Call this function in the child after fork(). Returns false if the
+   region is full; other processes then cannot read the recording of the child. */
 HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec);
 
-/* Sets the name and start time of the process, for observers. */
+/* Sets the name and start time of the process, which other processes can read in the region. */
 HEAPDUMP_API void hd_recorder_set_process(hd_recorder *rec, const char *name, uint64_t start_us);
-/* Adds to one of eight counters of the caller, for observers; `index` is below 8. */
+/* Adds a number to hd_recorded.notes[index]. The caller decides the meaning of these eight counters, and other
+   processes can read them. */
 HEAPDUMP_API void hd_recorder_note(hd_recorder *rec, uint32_t index, uint64_t add);
-/* Limits the region to its first `bytes`, or to the used part if that is larger. Returns the new size: the caller may
-   unmap the rest. 0: the recorder has no region. Do not call it from inside an hd_record_ function. */
+/* Limits the region to its first `bytes` bytes, or to the part that is in use if this part is larger. Returns the new
+   size, and the caller may unmap the rest of the region. Returns 0 if the recorder has no region. Do not call this
+   function from inside an hd_record_ function. */
 HEAPDUMP_API uint64_t hd_recorder_region_bytes(hd_recorder *rec, uint64_t bytes);
 /* A value that only the allocator knows, such as the size of an arena or the free bytes of a size class. */
 typedef struct hd_allocator_stat {
-    const char *allocator;       /* as of hd_scalar: "malloc/arenas/0", "malloc/classes/64" */
+    const char *allocator;       /* as in hd_scalar: "malloc/arenas/0", "malloc/classes/64" */
     const char *name;            /* "size", "free" */
     const char *units;           /* "bytes", "objects", or NULL */
     uint64_t value;
 } hd_allocator_stat;
 
-/* The largest number of these values in a recorder. */
+/* The largest number of hd_allocator_stat values in a recorder. */
 #define HD_ALLOCATOR_STATS 4096u
-/* Publishes values for observers (hd_recorder_view_allocator_stats). They replace earlier values with the same
-   allocator and name. Texts are copied, up to 255 bytes each. Any thread may call it at any time, since it never
-   calls malloc. From inside an allocator's own locks, it is safe only if that allocator does not allocate meanwhile.
-   Each value is atomic, but several values may be of different times. O(count * kept values). Returns false without a
-   region, or if it is full; earlier values stay. */
+/* Stores values of an allocator in the region, where other processes can read them
+   (hd_recorder_view_allocator_stats). A value replaces an earlier value with the same allocator and name. Texts are
+   copied, up to 255 bytes each. Any thread may call this function at any time, because it never calls malloc. An
+   allocator that calls this function while it holds its own lock must not allocate at the same time. Each value is
+   atomic, but two values may be from different moments. O(count * stored values). Returns false if the recorder has
+   no region, or if the region is full; earlier values then stay. */
 HEAPDUMP_API bool hd_recorder_allocator_stats(hd_recorder *rec, const hd_allocator_stat *stats, size_t count);
-/* Adds a module; call it before the first allocation from its code. Program counters are then named MODULE+0xOFFSET,
-   and blocks without a type get the name of the allocating module. In nested modules a transparent one counts. May be
-   called by desc.tracker.unwind. Returns false if memory is exhausted. */
+/* Adds a module. Call this function before the first allocation by code of the module. Program counters in the module
+   then get names such as libfoo.so+0x1f, and blocks without a type get the name of the allocating module as their
+   type. If two modules overlap, a transparent module counts. desc.tracker.unwind may call this function. Returns
+   false if memory is exhausted. */
 HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *module);
-/* Removes the module that begins at `start`, because it was unloaded. Later modules may use its addresses. */
+/* Removes the module that begins at `start`, for example after dlclose. Later modules may use the same addresses. */
 HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start);
 
-/* Returns the counters. Locks each shard for a moment, one after the other: with several threads, the counters are
-   not of one moment. */
+/* Returns the counters of a recorder. The call locks one shard after the other. So if several threads allocate, the
+   counters do not show exactly one moment. */
 HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stats);
-/* Returns the peak of live bytes: two loads for each shard, no lock. */
+/* Returns the peak of live bytes. The call costs two loads for each shard, and takes no lock. */
 HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec);
-/* Returns the live bytes: two loads for each shard, no lock. */
+/* Returns the live bytes. The call costs two loads for each shard, and takes no lock. */
 HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec);
-/* Returns the contexts of a recorder: its own, or the contexts in its desc. */
+/* Returns the contexts of a recorder: desc.tracker.contexts, or the contexts that the recorder created. */
 HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec);
-/* Calls `each` for every live block, in no order. The block's shard is locked meanwhile: `each` must not call the
-   recorder, nor wait for a thread that does; the thread is not cancelled meanwhile. Async-signal-safe if `each` is,
-   and if the thread was not inside the recorder. */
+/* Calls `each` for every live block, in no particular order. A part of the recorder is locked during `each`, so
+   `each` must not call the recorder, and must not wait for a thread that calls the recorder. The thread cannot be
+   cancelled during the call. The call is async-signal-safe if `each` is async-signal-safe, and if the signal did not
+   interrupt the recorder. */
 HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, const hd_allocation *live),
                                     void *user);
 
 /* ======================================================================== >>recorder.resize
-   Blocks that are reallocated: calls of a realloc hook. */
+   Functions that a hook of realloc calls. */
 
-/* A block that is being reallocated, filled by hd_record_resize. Its members are private. */
+/* A block that is being reallocated. hd_record_resize fills this struct; its members are private. */
 typedef struct hd_resize {
     uint64_t address;            /* 0: of no block */
     uint32_t place, turn;
@@ -2567,161 +2587,173 @@ typedef struct hd_resize {
     uint32_t site, time;         /* site 0: it did not */
 } hd_resize;
 
-/* Begins a reallocation. Call it before realloc, and one of the next two functions after it on the same thread. Until
-   then the old block stays live, even if another thread gets its address. A NULL or unrecorded address is no error.
-   */
+/* Begins a reallocation. Call this function before realloc. After realloc, call hd_record_resized or
+   hd_record_not_resized in the same thread. Until then the old block counts as live, even if another thread gets its
+   address. The address may be NULL, or an address that is not recorded. */
 HEAPDUMP_API void hd_record_resize(hd_recorder *rec, const void *address, hd_resize *resize);
-/* Ends a successful reallocation: counts the old block as freed, and records the new one as hd_record_alloc does. If
-   both have the same context, a snapshot sees exactly one of them. `now` NULL: the block was freed. `resize` NULL:
-   it had no old block. Returns false if the new block was not recorded. */
+/* Ends a successful reallocation. The old block counts as freed, and the new block is recorded as in hd_record_alloc.
+   If both blocks have the same call stack and type, a snapshot contains exactly one of them. If `now` is NULL,
+   realloc freed the block. If `resize` is NULL, no old block existed. Returns false if the new block was not
+   recorded. */
 HEAPDUMP_API bool hd_record_resized(hd_recorder *rec, const hd_resize *resize, const void *now, size_t size,
                                     const char *type);
-/* Ends a failed reallocation: the old block is unchanged. */
+/* Ends a reallocation that failed. The old block stays recorded. */
 HEAPDUMP_API void hd_record_not_resized(hd_recorder *rec, const hd_resize *resize);
 
 /* ========================================================================== >>recorder.view
-   Snapshots of live, peak, total and temporary memory. They come from counters by context, so a snapshot costs
-   contexts, not blocks, and stops no thread. Any process with a mapping of a region can take snapshots of its
-   recorders, also after the recording process died; a read-only mapping is enough. A snapshot is exact for each
-   context, except for operations in progress, and reads one context after the other. After a process was killed, each
-   of its threads may have one operation counted half (hd_recorded.under_way). `bytes` of all these calls is the
-   readable size of the region: its mapping, and for a file no more than the file's size. */
+   Snapshots of live, peak, total and temporary memory. A recorder has counters for each context (call stack and
+   type). So the time of a snapshot depends on the number of contexts, not on the number of blocks, and a snapshot
+   stops no thread. Any process that has mapped a region can take snapshots of its recorders, even after the recorded
+   process has died. A read-only mapping is enough. A snapshot reads one context after the other. The figures of one
+   context are exact, except for operations that are in progress. If a process was killed, one operation of each
+   thread may be counted only partly; hd_recorded.under_way is their number. The argument `bytes` of all functions is
+   the readable size of the region: the size of the mapping, but at most the size of a mapped file. */
 
-/* Options of snapshots. Zeros: live memory, with the default names. */
+/* Options of snapshots. With zeros, a snapshot shows live memory, with the default names. */
 typedef struct hd_snapshot_options {
     hd_options options;
-    hd_heap_kind kind;           /* HD_HEAP_PEAK: exact with one thread; with more, except for their operations at
-    that
-                                    moment. HD_HEAP_TEMPORARY: freed before its thread allocated again [live] */
-    /* Returns the name of a program counter, in `buffer` or in a string that stays until the next call.
-       [MODULE+0xOFFSET of hd_recorder_add_module, else 0x and the address in hexadecimal] */
+    hd_heap_kind kind;           /* HD_HEAP_PEAK is exact with one thread; with more threads, their operations at the
+                                    moment of the peak may be missing. HD_HEAP_TEMPORARY: blocks that were freed
+                                    before their thread allocated again [HD_HEAP_LIVE] */
+    /* Returns the name of a program counter. The name is in `buffer`, or in a string that is valid until the next
+       call. [a name such as libfoo.so+0x1f if the module was added with hd_recorder_add_module, otherwise 0x and the
+       address in hexadecimal digits] */
     hd_str (*pc_name)(void *user, const void *pc, char *buffer, size_t capacity);
-    /* Returns the type of a context without one. `contexts` is NULL in a snapshot of another process. [the module's
-       file name, else "[unknown]"] */
+    /* Returns a type for a context that has no type. `contexts` is NULL in a snapshot of another process. [the file
+       name of the module, or "[unknown]"] */
     hd_str (*type_name)(void *user, const hd_contexts *contexts, uint32_t context, char *buffer,
                         size_t capacity);
     void *user;
-    uint32_t now;                /* for ages: the time on the recorder's clock. 0: the current time, or for another
-                                    process the time of the newest live block */
-    bool two_axes;               /* only backtrace and type, as for a trace [false] */
-    bool ended;                  /* the process has ended: do not wait for its operations in progress [false] */
-    uint32_t *under_way;         /* set to the number of operations that did not end while the snapshot waited, as in
-                                    a stopped process: the snapshot may lack a block of each [NULL] */
+    uint32_t now;                /* the time from which ages are computed, on the recorder's clock. 0: the current
+                                    time; for another process, the time of its newest live block */
+    bool two_axes;               /* leave out the axes age and thread, which a trace cannot store [false] */
+    bool ended;                  /* the process has ended, so do not wait for operations that are in progress
+                                    [false] */
+    uint32_t *under_way;         /* gets the number of operations that did not end while the snapshot waited, for
+                                    example because the process is stopped. For each such operation, the snapshot may
+                                    lack a block [NULL] */
 } hd_snapshot_options;
 
-/* The number of age classes, by powers of ten in usual units, youngest first. Clocks in milliseconds wrap after 49
-   days, so older blocks look younger. */
+/* The number of age classes, the youngest class first. A clock in milliseconds wraps around after 49 days, so blocks
+   that are older than 49 days look younger. */
 #define HD_AGES 11
 /* Returns the class of an age, below HD_AGES. */
 HEAPDUMP_API uint32_t hd_age_class(uint64_t milliseconds);
 /* Returns the name of an age class: "under 10 ms", "10 ms to 100 ms", "100 ms to 1 s", "1 s to 10 s", "10 s to 1
    min", "1 min to 10 min", "10 min to 1 h", "1 h to 10 h", "10 h to 1 day", "1 day to 10 days", "10 days or more". An
-   upper bound belongs to the next class. */
+   age of exactly 1 s belongs to the class "1 s to 10 s". */
 HEAPDUMP_API const char *hd_age_name(uint32_t age_class);
 
-/* Takes a snapshot of a recorder of this process: a profile with the axes backtrace and type. With
-   hd_recorder_desc.threads it has an axis "thread" (a name; the root for threads without one). A snapshot of
-   HD_HEAP_LIVE with hd_recorder_desc.ages has an axis "age" (hd_age_name), and then costs the live blocks too. The
-   calling thread's own allocations are not recorded. Async-signal-safe with hd_page_allocator if the thread was not
-   inside the recorder. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_UNSUPPORTED (more axes than HD_MAX_AXES).
-   */
+/* Takes a snapshot of a recorder of this process. The result is a profile with the axes backtrace and type. With
+   hd_recorder_desc.threads, the profile also has the axis "thread"; blocks of threads without a name are at the root
+   of this axis. With hd_recorder_desc.ages, a live snapshot also has the axis "age" (hd_age_name); its time then also
+   depends on the number of live blocks. Allocations of the calling thread during this call are not recorded. With
+   hd_page_allocator, the call is async-signal-safe if the signal did not interrupt the recorder. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_UNSUPPORTED (more axes than HD_MAX_AXES). */
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err);
 
-/* The state of a recorder in a region, as its process wrote it: do not trust it. */
+/* The state of a recorder in a region. The recorded process wrote it, so do not trust the figures. */
 typedef struct hd_recorded {
     uint64_t pid, start_us;
     char name[64];               /* ends with a NUL */
-    uint64_t sample_bytes;       /* 0: every block */
-    uint32_t parent;             /* number of the recorder in the process that forked; HD_NONE */
-    uint32_t under_way;          /* operations in progress; in a dead process at most these are counted half */
+    uint64_t sample_bytes;       /* sampling interval; 0: every block is recorded */
+    uint32_t parent;             /* number of the recorder of the parent process; HD_NONE: no parent */
+    uint32_t under_way;          /* number of operations in progress; if the process has died, only these can be
+                                    counted partly */
     uint32_t contexts;           /* number of contexts, including the contexts of parents */
-    bool ended;                  /* the recorder was freed; false after a kill */
+    bool ended;                  /* the recorder was freed; false if the process was killed */
     bool ages, threads;          /* from hd_recorder_desc */
-    uint64_t peak_number;        /* number of peaks; the peak changed if this did */
-    uint64_t notes[8];           /* of hd_recorder_note */
-    hd_recorder_counters counters; /* without `memory` */
-    uint64_t bytes;              /* size of its rows in the region. Recorders share no rows, so if the sum exceeds the
-                                    written bytes of the region, one recorder is hostile. A call costs at most the
-                                    bytes of the region; only hostile recorders make calls for all of them cost more
-                                    */
+    uint64_t peak_number;        /* number of peaks so far; if this number changed, the peak changed too */
+    uint64_t notes[8];           /* the counters of hd_recorder_note */
+    hd_recorder_counters counters; /* counters of the recorder, without `memory` */
+    uint64_t bytes;              /* number of bytes of the region that this recorder uses. If the sum for all
+                                    recorders exceeds the used bytes of the region, a hostile process has falsified
+                                    the region */
 } hd_recorded;
 
-/* Returns the number of recorders so far, of all processes. They are numbered from 0, parents before children. 0 also
-   for memory that is not a region. */
+/* Returns how many recorders of all processes have used a region so far. The recorders have the numbers 0, 1, ...; a
+   parent process comes before its children. If the memory is not a region, the result is 0. */
 HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes);
-/* Returns the state of a recorder by its number. O(shards). Errors: HD_INVALID (no region, or unknown recorder yet).
-   */
+/* Returns the state of a recorder in a region. O(shards). Errors: HD_INVALID (the memory is not a region, or has no
+   recorder with this number). */
 HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint32_t number, hd_recorded *out,
                                         hd_error *err);
-/* Makes a profile without cells; its nodes are the contexts that allocated, to name figures by context. Calls `each`
-   for each context with its nodes, backtrace and type. The caller frees *out (hd_profile_free). O(contexts). Errors:
-   as hd_recorder_view and hd_recorder_snapshot. */
+/* Makes a profile whose nodes are the call stacks and types that allocated, but without cells. The call also calls
+   `each` for each context, with its nodes on the axes backtrace and type. So a program can name its own figures by
+   context. Free the profile with hd_profile_free. O(contexts). Errors: the errors of hd_recorder_view and
+   hd_recorder_snapshot. */
 HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t bytes, uint32_t number,
                                                  const hd_snapshot_options *options,
                                                  void (*each)(void *user, uint32_t context, const uint32_t *nodes),
                                                  void *user, hd_profile **out, hd_error *err);
-/* Takes a snapshot, like hd_recorder_snapshot, of a recorder in a region. The caller frees *out (hd_profile_free). A
-   hostile process can falsify figures and names; `limits` bound the memory that it can cost. O(contexts). Errors:
-   as hd_recorder_view and hd_recorder_snapshot. */
+/* Takes a snapshot of a recorder in a region, like hd_recorder_snapshot. Free the profile with hd_profile_free. A
+   hostile process can falsify figures and names in the region. Set the limits in the options to bound the memory of
+   this call. O(contexts). Errors: the errors of hd_recorder_view and hd_recorder_snapshot. */
 HEAPDUMP_API hd_status hd_recorder_view_snapshot(const void *region, uint64_t bytes, uint32_t number,
                                                  const hd_snapshot_options *options, hd_profile **out, hd_error *err);
-/* Calls `each` for each context that allocated, with its lifetimes and the program counters of its call stack,
-   innermost first, valid during the call. `now` is the time on the recorder's clock, for live blocks. O(contexts and
-   live blocks). Errors: HD_INVALID, HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (desc.lifetimes was not set). */
+/* Calls `each` for each context that allocated. `each` gets the lifetimes of the context and the program counters of
+   its call stack, the innermost first; both are valid during the call. `now` is the current time on the recorder's
+   clock; lifetimes of live blocks end at this time. O(contexts and live blocks). Errors: HD_INVALID,
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (desc.lifetimes was not set). */
 HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t bytes, uint32_t number, uint32_t now,
                                                   const hd_options *options,
                                                   void (*each)(void *user, const hd_lifetimes *of,
                                                                const uint64_t *pcs, size_t count),
                                                   void *user, hd_error *err);
-/* Calls `each` for each added module, including the modules of parents, in the order of their addition; `module` is
-   valid during the call. `loaded`: hd_recorder_remove_module was not called for it. Errors: HD_INVALID. */
+/* Calls `each` for each module of the process and of its parent processes, in the order of hd_recorder_add_module.
+   `module` is valid during the call. `loaded` is false if hd_recorder_remove_module was called for the module.
+   Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_recorder_view_modules(const void *region, uint64_t bytes, uint32_t number,
                                                 void (*each)(void *user, const hd_module *module, bool loaded),
                                                 void *user, hd_error *err);
 
-/* Calls `each` for the latest values of hd_recorder_allocator_stats, in the order of their first publication; `stat`
-   is valid during the call. Errors: HD_INVALID. */
+/* Calls `each` for each value of hd_recorder_allocator_stats, in the order in which the values were first stored.
+   `stat` is valid during the call. Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_recorder_view_allocator_stats(const void *region, uint64_t bytes, uint32_t number,
                                                         void (*each)(void *user, const hd_allocator_stat *stat),
                                                         void *user, hd_error *err);
 
-/* Makes a profile of the caller's own sums: bytes[c] and blocks[c] belong to context c, for all c below `count`.
-   `blocks` may be NULL: unknown. Errors: as hd_recorder_snapshot, and HD_INVALID (unknown contexts). */
+/* Makes a profile from sums that the caller has computed: bytes[c] and blocks[c] belong to context c, for all c below
+   `count`. If `blocks` is NULL, the numbers of blocks are unknown. Errors: the errors of hd_recorder_snapshot, and
+   HD_INVALID (unknown contexts). */
 HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const uint64_t *bytes, const uint64_t *blocks,
                                            uint32_t count, const hd_snapshot_options *options, hd_profile **out,
                                            hd_error *err);
 
 /* ========================================================================= >>recorder.pages
-   Fragmentation: the fill level of pages with live blocks, and the contexts that keep them resident. A context
-   touches a page if a byte of one of its live blocks is on it, and is its only holder if no other context touches
-   it: without its blocks the page could be returned. Sizes are requested sizes. The allocator's own bytes next to
-   blocks are invisible, and so are pages with no other bytes. A block of 0 bytes counts as 1 byte on its page. Of
-   two overlapping blocks (after a missed free) the first ends where the second begins. */
+   Functions that show fragmentation: how full the memory pages with live blocks are, and which call stacks allocated
+   these blocks. An allocator can return a page to the OS only when no live block is on the page. All sizes are
+   requested sizes: the bytes that the allocator uses next to the blocks do not count, and pages with only such bytes
+   do not count either. A block of 0 bytes counts as 1 byte. If two blocks overlap, because the recorder missed a
+   free, the first block ends where the second block begins. */
 
-/* The pages of one group: of a context, or of several contexts that hd_pages_options.group puts together. */
+/* The pages of one group of contexts. By default, each context (call stack and type) is a group;
+   hd_pages_options.group can put several contexts into one group. */
 typedef struct hd_page_use {
     uint32_t group;              /* number of the context, or its hd_pages_options.group */
     uint64_t bytes, blocks;      /* live */
-    uint64_t pages;              /* pages with at least one byte of this group */
-    uint64_t alone;              /* pages with bytes of only this group */
-    uint64_t share;              /* bytes: each page is divided among its groups in proportion to their bytes on it.
-    The
-                                    shares of all groups add up to all pages, exactly */
-    uint64_t used;               /* bytes of all groups' blocks on these pages; used / (pages * page_bytes) is their
-                                    fill level */
+    uint64_t pages;              /* number of pages with at least one byte of this group */
+    uint64_t alone;              /* number of pages with bytes of only this group; these pages could be returned if
+                                    the group freed its blocks */
+    uint64_t share;              /* in bytes: the part of the pages that belongs to this group. Each page is divided
+                                    among its groups in proportion to their bytes on the page. The shares of all
+                                    groups add up exactly to the bytes of all pages */
+    uint64_t used;               /* bytes of the blocks of all groups on these pages; used / (pages * page_bytes) is
+                                    the fill level of the pages */
 } hd_page_use;
 
 /* Options of page counts. */
 typedef struct hd_pages_options {
     hd_options options;
     uint64_t page_bytes;         /* a power of two, 64 to 2^30 [this machine's pages] */
-    /* The group of each context, by its number; groups are below group_count. Contexts from context_count on, which
-       are newer, are left out. [NULL: each context is a group] */
+    /* group[c] is the group of context c, a number below group_count. Contexts with numbers from context_count on are
+       newer than the array, and are left out. [NULL: each context is a group] */
     const uint32_t *group;
     uint32_t context_count, group_count;
-    /* Called for pages in order of addresses, with the bytes in use on each. May be NULL. In hd_recorder_pages a
-       shard is locked meanwhile: the function must not call the recorder, nor wait for a thread that does. */
+    /* The library calls this function for pages in order of their addresses, with the number of bytes in use on each
+       page. NULL: no calls. In hd_recorder_pages, a part of the recorder is locked during the call: the function must
+       not call the recorder, and must not wait for a thread that calls the recorder. */
     void (*each)(void *user, uint64_t address, uint64_t pages, uint64_t bytes);
     void *user;
 } hd_pages_options;
@@ -2730,41 +2762,44 @@ typedef struct hd_pages_options {
 typedef struct hd_pages_summary {
     uint64_t page_bytes;
     uint64_t bytes, blocks;      /* live */
-    uint64_t pages;              /* with a live block */
-    uint64_t used;               /* bytes of live blocks on them */
-    uint64_t shared;             /* pages with blocks of several groups */
-    uint64_t tenths[10];         /* pages by fill level: [0] less than 10 %, [9] 90 % and more */
+    uint64_t pages;              /* number of pages with a live block */
+    uint64_t used;               /* bytes of live blocks on these pages */
+    uint64_t shared;             /* number of pages with blocks of several groups */
+    uint64_t tenths[10];         /* number of pages by fill level: tenths[0] less than 10 %, tenths[9] 90 % and
+                                    more */
 } hd_pages_summary;
 
 /* The result of a page count. */
 typedef struct hd_pages hd_pages;
 
-/* Counts the pages of all live blocks of a recorder of this process, also of blocks inherited at a fork. One pass in
-   order of addresses locks the recorder for a MiB of addresses at a time. Blocks allocated or freed meanwhile may be
-   missing or counted. Takes some 80 bytes per context, and at most 100 per MiB of addresses with blocks. O(contexts
-   and live blocks). The caller frees *out (hd_pages_free). Errors: HD_INVALID (no recorder; page_bytes; groups),
-   HD_UNSUPPORTED (the recorder samples, so other blocks on a page are unknown), HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_CANCELLED. */
+/* Counts the pages of all live blocks of a recorder of this process, including blocks that existed before a fork().
+   The call goes through all addresses in order, and locks the recorder for one MiB of addresses at a time. Blocks
+   that are allocated or freed during the call may be counted or not. The call takes about 80 bytes per context, and
+   at most 100 bytes per MiB of addresses with blocks. O(contexts and live blocks). Free the result with
+   hd_pages_free. Errors: HD_INVALID (no recorder, or wrong page_bytes or groups), HD_UNSUPPORTED (the recorder
+   samples, so it does not know all blocks on a page), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_options *options, hd_pages **out,
                                          hd_error *err);
-/* Counts the pages of all live blocks of a recorder in a region, also after its process ended, but without inherited
-   blocks. Takes 32 more bytes per block. A hostile process can falsify the figures. Errors also: HD_INVALID (unknown
-   recorder), HD_UNSUPPORTED (desc.blocks was not set). */
+/* Counts the pages of all live blocks of a recorder in a region, even after its process has ended. Blocks from before
+   a fork() do not count. The call takes 32 bytes per block more than hd_recorder_pages. A hostile process can falsify
+   the figures. Errors: the errors of hd_recorder_pages, HD_INVALID (unknown recorder), HD_UNSUPPORTED (desc.blocks
+   was not set). */
 HEAPDUMP_API hd_status hd_recorder_view_pages(const void *region, uint64_t bytes, uint32_t number,
                                               const hd_pages_options *options, hd_pages **out, hd_error *err);
 /* Returns the sums over all groups; zeros for NULL. */
 HEAPDUMP_API hd_pages_summary hd_pages_total(const hd_pages *pages);
 /* Returns the number of groups with live blocks. */
 HEAPDUMP_API size_t hd_pages_count(const hd_pages *pages);
-/* Returns a group with live blocks by its position, in the order of group numbers; zeros past the last. */
+/* Returns a group with live blocks by its position in the order of group numbers, or zeros if the position is too
+   large. */
 HEAPDUMP_API hd_page_use hd_pages_use(const hd_pages *pages, size_t index);
-/* Frees the result. */
+/* Frees the result of a page count. */
 HEAPDUMP_API void hd_pages_free(hd_pages *pages);
 
-/* Calls `each` with the address of each 4096-byte page in which a live block begins, in no order. For the child of a
-   fork it includes current pages of its parents, some of them twice. A page may appear shortly after its last block
-   left. Pages are missing if the region was full. Needs no hd_recorder_desc.blocks. O(pages / 32). Errors:
-   HD_INVALID. */
+/* Calls `each` with the address of each page of 4096 bytes in which a live block begins, in no particular order. For
+   the child of a fork(), the pages of its parent processes are included, and some of them may occur twice. A page may
+   still be reported shortly after its last block was freed. If the region was full, pages are missing.
+   hd_recorder_desc.blocks is not necessary. O(pages / 32). Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t bytes, uint32_t number,
                                                     void (*each)(void *user, uint64_t address), void *user,
                                                     hd_error *err);
