@@ -2811,240 +2811,255 @@ HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t
 
 #ifndef HEAPDUMP_NO_CHROME
 /* ============================================================================ >>trace.write
-   Heap dumps in Chromium traces. The library writes breakdowns in the new format (cumulative entries) and profiles as
-   heaps_v2 (self sizes). Through >>dump it reads both and the old format, in trace objects, in bare arrays, and in
-   arrays that a crashed writer left open. The old format becomes a profile if its totals equal the sums of its self
-   sizes; otherwise it becomes a breakdown, with a warning.
-   Source: chromium-heap-dump-format, AS-SHIPPED. */
+   Functions that write Chromium traces. A breakdown is written in the new format, which has cumulative sizes. A
+   profile is written as heaps_v2, which has self sizes. hd_read in >>dump reads both formats, and also the old
+   format. A trace may be a JSON object, a JSON array, or an array whose end is missing because the writer crashed. A
+   heap in the old format becomes a profile if its totals equal the sums of its self sizes. Otherwise the heap becomes
+   a breakdown, and a warning reports this. Source: chromium-heap-dump-format, AS-SHIPPED. */
 
-/* Numbers the stack frames or type names that the dumps of a trace share, so that each is written once. On
-   HD_AXIS_BACKTRACE it numbers frames (a frame is its name and its caller), on HD_AXIS_TYPE names of types. Ids count
-   from 0 in the order of first insertion, and never change; type 0 is always "[unknown]". One thread at a time.
-   Source: chromium-heap-profiler, "StackFrameDeduplicator". */
+/* A deduplicator gives numbers (ids) to stack frames or type names, so that a trace contains each of them only once.
+   A deduplicator for HD_AXIS_BACKTRACE numbers stack frames; a frame is a name together with its calling frame. A
+   deduplicator for HD_AXIS_TYPE numbers names of types. Ids count from 0 in the order of first insertion, and never
+   change. Type 0 is always "[unknown]". Only one thread may use a deduplicator at a time. Source:
+   chromium-heap-profiler, "StackFrameDeduplicator". */
 typedef struct hd_deduplicator hd_deduplicator;
 
-/* Creates an empty deduplicator. Uses allocator and limits of the options; max_records bounds the ids. Errors:
-   HD_OUT_OF_MEMORY, HD_INVALID (another axis). */
+/* Creates an empty deduplicator, with allocator and limits of the options; max_records limits the number of ids.
+   Errors: HD_OUT_OF_MEMORY, HD_INVALID (the axis is neither HD_AXIS_BACKTRACE nor HD_AXIS_TYPE). */
 HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options, hd_error *err);
 /* Frees a deduplicator with its names. */
 HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator);
-/* Returns the id of a backtrace's innermost frame, or of a type. `path` has the frames, outermost first, or the one
-   name of a type. An empty path has the id HD_NONE; an empty type has 0. Names are copied, each once. O(bytes of the
-   names). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (a type of several names); outer frames may then be
-   inserted. */
+/* Returns the id of the innermost frame of a call stack, or the id of a type. `path` has the names of the frames, the
+   outermost first, or the one name of a type. The id of an empty call stack is HD_NONE, and the id of an empty type
+   is 0. New names are copied. O(bytes of the names). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (a type with
+   several names). If the call fails, some outer frames may have got ids. */
 HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *deduplicator, const hd_str *path,
                                               size_t count, uint32_t *id, hd_error *err);
 /* Returns the number of ids. */
 HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *deduplicator);
-/* Returns the name with this id, borrowed; empty past the last. *caller (may be NULL) gets the id of the calling
-   frame, which is smaller, or HD_NONE. */
+/* Returns the name with this id, or an empty string if the id is too large. The string belongs to the deduplicator.
+   *caller gets the id of the calling frame, which is a smaller number, or HD_NONE; `caller` may be NULL. */
 HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *deduplicator, uint32_t id, uint32_t *caller);
-/* Writes the dictionary of ids from `first` on, as the value of "stackFrames" or "typeNames": {"0":{"name":"main"},
-   "1":{"name":"f","category":"libfoo.so","parent":"0"}} or {"0":"[unknown]","1":"T"}. The category is the object in
-   "f [libfoo.so]"; readers put it behind the name again. Source: chromium-heap-dump-format, "Exact trace log
-   format"; Trace Event Format, "Global Stack Traces". */
+/* Writes the names with their ids from `first` on, as the value of "stackFrames" or "typeNames" in a trace. Frames
+   look like {"0":{"name":"main"}, "1":{"name":"f","category":"libfoo.so","parent":"0"}}. Types look like
+   {"0":"[unknown]","1":"T"}. The category is the object file in the name "f [libfoo.so]"; hd_read puts it behind the
+   name again. Source: chromium-heap-dump-format, "Exact trace log format"; Trace Event Format, "Global Stack
+   Traces". */
 HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *deduplicator, uint32_t first, hd_json *json);
-/* Returns the bytes that it holds; for a deduplicator of a writer, the bytes of the whole writer. */
+/* Returns the bytes that a deduplicator uses. For a deduplicator of an hd_chrome_writer, it returns the bytes that
+   the whole writer uses. */
 HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *deduplicator);
 
-/* Heaps and scalars of any processes and dumps, borrowed. All those with one pid and dump id become one event, so
-   they must have the same time and be in the same hd_chrome_dumps. */
+/* Heaps and scalars that a call writes to a trace. They may be of several processes and dumps. All heaps and scalars
+   with the same pid and dump id become one event. So they must have the same time, and must be in the same
+   hd_chrome_dumps. */
 typedef struct hd_chrome_dumps {
-    const hd_heap *heaps;        /* profiles become heaps_v2, breakdowns the new format */
+    const hd_heap *heaps;        /* a profile is written as heaps_v2, a breakdown in the new format */
     size_t heap_count;
     const hd_scalar *scalars;
     size_t scalar_count;
-    hd_detail detail;            /* of all of them; only detailed dumps have heaps */
-    const char *trigger;         /* the events' name ["explicitly_triggered"] */
+    hd_detail detail;            /* level of detail of all dumps; only detailed dumps may have heaps */
+    const char *trigger;         /* name of the events ["explicitly_triggered"] */
 } hd_chrome_dumps;
 
-/* Writes a trace dump by dump while the program runs. All dumps of a process share frames and type names: each is
-   written once, before its first use. The type names of the new format come at the end instead, since the trace
-   viewer takes one list per process. A heap costs its bytes in the output; between calls the writer holds each
-   distinct frame and type. One thread at a time. */
+/* A writer adds dumps to a trace, one dump at a time, while the program runs. The writer writes each frame and type
+   name of a process only once, before its first use. The type names of the new format come at the end of the trace,
+   because the trace viewer reads only one list of type names per process. Between two calls, the writer keeps all
+   frames and type names in memory. Only one thread may use a writer at a time. */
 typedef struct hd_chrome_writer hd_chrome_writer;
 
-/* Options of hd_chrome_writer_create. Zeros: one whole JSON document. */
+/* Options of hd_chrome_writer_create. With zeros, the trace becomes one JSON document, which is readable only after
+   hd_chrome_writer_finish. */
 typedef struct hd_chrome_writer_desc {
     hd_options options;
-    /* Makes added dumps readable even if the program crashes: the trace is a bare array, and each dump comes with its
-       new types. The trace viewer takes only the first list of types of a process in the new format; heaps_v2 has no
-       limit. */
+    /* Makes all added dumps readable even if the program crashes later. The trace is then a JSON array, and each dump
+       is written together with its new type names. Use only heaps_v2 (profiles) with this option: in the new format,
+       the trace viewer reads only the first list of type names of a process. */
     bool interruptible;
 } hd_chrome_writer_desc;
 
-/* Creates a writer to `out`, which stays open. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Creates a writer that writes a trace to `out`. The writer does not close `out`. Returns NULL on failure. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_desc *desc, hd_out out, hd_error *err);
-/* Writes these dumps through to `out`, ordered by pid, time, dump and allocator. The viewer needs later times in
-   later calls. Progress counts the heaps and scalars of one process.
-   Errors: the output's; HD_OUT_OF_MEMORY; HD_LIMIT; HD_CANCELLED; HD_UNSUPPORTED (more than two axes);
-   HD_INVALID (two heaps of one pid, dump and allocator; two scalars with the same name there; one dump of a pid at
-   two times, or in two calls; heaps in a light dump). After HD_INVALID and HD_UNSUPPORTED nothing was written, and
-   the writer continues; every other error sticks. */
+/* Writes dumps to the output at once, sorted by pid, time, dump and allocator. The trace viewer requires that later
+   calls have later times. Progress counts the heaps and scalars of one process. Errors: errors of the output;
+   HD_OUT_OF_MEMORY; HD_LIMIT; HD_CANCELLED; HD_UNSUPPORTED (more than two axes); HD_INVALID (two heaps have the same
+   pid, dump and allocator; two scalars have the same name there; one dump of a process has two times, or is in two
+   calls; or a light dump has heaps). After HD_INVALID and HD_UNSUPPORTED, nothing was written, and the writer can be
+   used further. After any other error, all later calls fail too. */
 HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *writer, const hd_chrome_dumps *dumps, hd_error *err);
-/* Ends the trace. */
+/* Writes the end of the trace. Errors: the errors of hd_chrome_writer_add. */
 HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *writer, hd_error *err);
-/* Returns the frames or types that the dumps of a process have used so far; NULL without dumps, and for other axes.
-   Ids are the ids of the new format; in a process that also has heaps_v2, both share the ids of frames. Valid until
-   dumps are added. */
+/* Returns the frames or types that the dumps of a process have used so far. Returns NULL if the process has no dumps,
+   or for another axis. The ids are the ids of the new format; heaps_v2 of the same process use the same ids of
+   frames. The result is valid until dumps are added. */
 HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *writer,
                                                                   uint64_t pid, uint32_t axis);
-/* Returns the bytes that the writer holds. */
+/* Returns the bytes that a writer uses. */
 HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *writer);
-/* Frees a writer. An unfinished trace is readable only if it is interruptible. */
+/* Frees a writer. Without hd_chrome_writer_finish, the trace is readable only if the option `interruptible` was
+   set. */
 HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
 
-/* Writes a trace of these heaps, ordered by pid, time, dump and allocator. The allocator's name gives the kind, if it
-   is not live: "malloc/total". Heaps with equal pid, time and dump become one event. All heaps of a process share
-   dictionaries. Equal heaps give equal bytes. Errors: the output's; HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two
-   axes); HD_INVALID (two heaps of one pid, dump and allocator; one dump of a pid at two times). */
+/* Writes a trace of heaps, sorted by pid, time, dump and allocator. If a heap is not live, its kind is added to the
+   name of the allocator, for example "malloc/total". Heaps with equal pid, time and dump become one event. All heaps
+   of a process use the same list of frames and types. Equal heaps give equal bytes. Errors: errors of the output;
+   HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes); HD_INVALID (two heaps have the same pid, dump and allocator;
+   or one dump of a process has two times). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
-/* Writes a trace of heaps and scalars. Errors also: hd_chrome_writer_add's for scalars. */
+/* Writes a trace of heaps and scalars. Errors: the errors of hd_chrome_write, and the errors of hd_chrome_writer_add
+   for scalars. */
 HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const hd_options *options, hd_out out,
                                              hd_error *err);
 
 #ifndef HEAPDUMP_NO_RECORDER
-/* Writes the heap of a recorder to a file: a trace with one heap of this process, of the kind in the options. This
-   library and the trace viewer read it. The file appears under its name when it is whole, as with hd_file_create.
-   Errors: as hd_recorder_snapshot; HD_IO. */
+/* Writes a heap of a recorder to a file, as a trace that heapdump and Chromium's trace viewer can read.
+   hd_snapshot_options.kind selects the kind of the heap. The file appears under its name when it is complete, as with
+   hd_file_create. Errors: the errors of hd_recorder_snapshot, and HD_IO. */
 HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
                                          const hd_snapshot_options *options, hd_error *err);
 #endif
 
 /* ============================================================================= >>trace.read
-   hd_read reads traces (>>dump). A trace gives heaps and scalars, and as its document the levels of detail. */
+   hd_read reads traces (>>dump). A trace gives heaps and scalars; its document has the level of detail of each
+   dump. */
 
-/* The row of traces. */
+/* The format of Chromium traces. */
 HD__FORMAT(hd_format_chrome);
-/* Finds the level of detail of a process's dump with heaps or scalars. Returns false, and leaves *detail, if the
-   trace has unknown dump or gives it no known level. O(log dumps). */
+/* Finds the level of detail of a dump of a process. If the trace has no such dump with heaps or scalars, or no known
+   level for it, the call returns false and does not change *detail. O(log dumps). */
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
 /* ============================================================================== >>trace.add
-   Heaps added to an existing trace. */
+   A function that adds heaps to an existing trace. */
 
-/* Copies a trace byte for byte, and inserts these dumps as its last events. Their ids of frames and types are above
-   all ids that the trace defines or uses, so no event changes its meaning. An array that a crashed writer left open
-   is closed. If the trace already has dumps of the same process, add profiles: the trace viewer takes only the first
-   list of type names. Memory: the same as hd_chrome_write, and 200 KB, for a trace of any length. Progress counts
-   bytes. Cost: about the same as reading the trace.
-   Errors: hd_chrome_write's; HD_MALFORMED with the place (the trace is not JSON, does not have exactly one
-   traceEvents, or is an array and its first element is not an object); HD_INVALID also if the trace has a dump of the
-   same pid and id, since the viewer takes one set of heaps per dump; HD_UNSUPPORTED also for gzip, and for ids above
-   2^52. After an error the output is useless. */
+/* Copies a trace byte for byte, and adds dumps as the last events. The ids of new frames and types are larger than
+   all ids in the trace, so no event changes its meaning. If the end of a JSON array is missing, because the writer
+   crashed, the call adds the end. If the trace already has dumps of the same process, add profiles, because the trace
+   viewer reads only the first list of type names of breakdowns. The memory is the memory of hd_chrome_write plus 200
+   KB, for a trace of any length. Progress counts bytes. The call takes about as long as reading the trace. If the
+   call fails, the output is not a valid trace. Errors: the errors of hd_chrome_write; HD_MALFORMED with the position
+   (the trace is not JSON, does not have exactly one traceEvents, or is an array whose first element is not an
+   object); HD_INVALID (the trace already has a dump with the same pid and id, and the viewer reads only one set of
+   heaps per dump); HD_UNSUPPORTED (the input is compressed with gzip, or has ids above 2^52). */
 HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
                                      hd_out out, hd_error *err);
 
 /* =============================================================================== >>provider
-   Chromium's flow of a memory dump. Parts of a program that know their memory use register as providers with a
-   manager. The manager asks each provider, and writes the answers as a dump into a trace. Any thread may call the
-   manager at any time; calls wait for each other. The thread that registers, enables or dumps calls the providers one
-   after the other, in the order of registration. A provider must not call its manager (HD_INVALID). Source:
-   chromium-heap-profiler. */
+   Memory dump providers, as in Chromium. A provider is a part of a program that knows how much memory it uses. A
+   program registers its providers with a manager. For each dump, the manager calls all providers and writes their
+   answers to a trace. Any thread may call the manager at any time; calls wait for each other. The manager calls the
+   providers one after the other in the order of their registration, in the thread that called the manager. If a
+   provider calls its manager, the call returns HD_INVALID. Source: chromium-heap-profiler. */
 
-/* Asks the registered providers for memory dumps and writes the answers to one trace. */
+/* A manager calls the registered providers for memory dumps, and writes their answers to one trace. */
 typedef struct hd_memory_dump_manager hd_memory_dump_manager;
-/* One dump, valid during the call of a provider. */
+/* A dump that is being made. It is valid only during the call of a provider. */
 typedef struct hd_memory_dump hd_memory_dump;
 
 /* A part of the program that reports its memory use. */
 typedef struct hd_memory_dump_provider {
     const char *name;            /* for warnings */
-    /* Adds its memory use by hd_memory_dump_add_ calls: scalars always, heaps if the dump is detailed. If it returns
-       false, or such a call fails, the dump omits this provider. After HD_PROVIDER_FAILURES failures in a row the
-       manager stops asking it. */
+    /* Reports the memory use of the provider with the hd_memory_dump_add_ functions: scalars in every dump, and heaps
+       only in detailed dumps. If this function returns false, or an hd_memory_dump_add_ call fails, the dump leaves
+       out the provider. After HD_PROVIDER_FAILURES failures in a row, the manager no longer calls the provider. */
     bool (*on_memory_dump)(void *user, hd_detail detail, hd_memory_dump *dump);
-    /* Called when heap profiling is switched, and at registration if it is on: record allocations from then on. May
-       be NULL. */
+    /* The manager calls this function if heap profiling is switched on or off. If heap profiling is on already, the
+       manager calls it at registration. While heap profiling is on, a provider should record its allocations. May be
+       NULL. */
     void (*on_heap_profiling_enabled)(void *user, bool enabled);
     void *user;
 } hd_memory_dump_provider;
 
-/* Failures in a row after which a provider is asked no more. */
+/* The number of failures in a row after which the manager no longer calls a provider. */
 #define HD_PROVIDER_FAILURES 3
 
 /* Options of hd_memory_dump_manager_create. */
 typedef struct hd_memory_dump_manager_desc {
-    hd_out out;                  /* output of the trace; required */
+    hd_out out;                  /* output for the trace; required */
     bool interruptible;          /* as in hd_chrome_writer_desc */
     uint64_t pid;                /* [1] */
     const char *process;         /* borrowed */
-    hd_cutoff heap_cutoff;       /* cut-off of all heaps */
-    uint64_t period_us;          /* interval of the dumps of hd_memory_dump_manager_tick [no dumps] */
-    uint32_t detailed_every;     /* of these dumps, number 0, n, 2n, ... are detailed [8] */
-    /* Warnings report failed providers. Progress counts asked providers. */
+    hd_cutoff heap_cutoff;       /* cut-off for all heaps */
+    uint64_t period_us;          /* time between two dumps of hd_memory_dump_manager_tick [no dumps] */
+    uint32_t detailed_every;     /* the dumps with the numbers 0, n, 2n, ... of hd_memory_dump_manager_tick are
+                                    detailed [n = 8] */
+    /* Warnings report providers that failed. Progress counts the providers that were called. */
     hd_options options;
 } hd_memory_dump_manager_desc;
 
 /* Creates a manager without providers. Returns NULL on failure. Errors: HD_INVALID (no output), HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memory_dump_manager_desc *desc,
                                                                    hd_error *err);
-/* Ends the trace; no dumps can follow. Errors: the output's. */
+/* Writes the end of the trace. Later dumps are not possible. Errors: errors of the output. */
 HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *manager, hd_error *err);
-/* Frees a manager. Without hd_memory_dump_manager_finish the trace is incomplete. */
+/* Frees a manager. Without hd_memory_dump_manager_finish, the end of the trace is missing. */
 HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *manager);
 
-/* Registers a provider, borrowed until it is unregistered. Errors: HD_INVALID (registered already, or called by a
-   provider), HD_OUT_OF_MEMORY. */
+/* Registers a provider, which must stay valid until it is unregistered. Errors: HD_INVALID (the provider is
+   registered already, or a provider made this call), HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *manager,
                                                        const hd_memory_dump_provider *provider, hd_error *err);
-/* Unregisters a provider; the manager never calls it again. Errors: HD_INVALID (not registered, or called by a
-   provider). */
+/* Unregisters a provider. The manager then no longer calls the provider. Errors: HD_INVALID (the provider is not
+   registered, or a provider made this call). */
 HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager *manager,
                                                          const hd_memory_dump_provider *provider, hd_error *err);
-/* Switches heap profiling, and calls all providers if that is a change. Errors: HD_INVALID (called by a provider). */
+/* Switches heap profiling on or off. If this is a change, the manager calls all providers. Errors: HD_INVALID (a
+   provider made this call). */
 HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_manager *manager,
                                                                  bool enabled, hd_error *err);
 
-/* Asks all providers and writes the dump through to the output, with the ids 0x1, 0x2, ... An empty dump is not
-   written. time_us: microseconds on the trace's clock, at least the time of the last written dump.
-   `tracing/heap_profiler` gets the memory of profiling itself, from the providers and the manager; the trace viewer
-   subtracts it from the process's total. Errors: as hd_chrome_writer_add; HD_INVALID (called by a provider; or
-   earlier than the last dump, and then no provider was asked). */
+/* Calls all providers and writes the dump to the output at once. The dumps get the ids 0x1, 0x2, and so on. An empty
+   dump is not written. time_us is in microseconds on the clock of the trace, and must not be before the last written
+   dump. The allocator `tracing/heap_profiler` shows the memory that profiling itself takes; the trace viewer
+   subtracts this memory from the total of the process. Errors: the errors of hd_chrome_writer_add; HD_INVALID (a
+   provider made this call; or time_us is before the last dump, and then no provider was called). */
 HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *manager, hd_detail detail,
                                                    uint64_t time_us, hd_error *err);
-/* Makes a dump if one is due by period_us, at most one per call. Call it often; the first call starts the periods.
-   Errors: as above. */
+/* Makes a dump if a new period of period_us has begun, at most one dump per call. Call this function often; the first
+   call starts the first period. Errors: the errors of hd_memory_dump_manager_dump. */
 HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *manager, uint64_t time_us, hd_error *err);
 
-/* Returns whether the provider is registered and still asked for dumps. */
+/* Returns whether a provider is registered, and the manager still calls it for dumps. */
 HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *manager,
                                               const hd_memory_dump_provider *provider);
 
-/* Adds a number of an allocator. For providers, as are the next calls. All arguments are copied. Allocators are
-   paths: "foo/arena_1" is a part of "foo". Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (added already; no name).
-   */
+/* Adds a number that belongs to an allocator. Providers call this function and the following ones. All arguments are
+   copied. The name of an allocator is a path: "foo/arena_1" is a part of "foo". Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_INVALID (this number was added already, or the name is missing). */
 HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *dump, const char *allocator, const char *name,
                                                  const char *units, uint64_t value, hd_error *err);
-/* Adds a text of an allocator. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (added already; no name). */
+/* Adds a text that belongs to an allocator. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (this text was added
+   already, or the name is missing). */
 HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *dump, const char *allocator,
                                                  const char *name, const char *text, hd_error *err);
-/* Adds a number of the whole process: "resident_set_bytes". Errors: as above. */
+/* Adds a number that belongs to the whole process, for example "resident_set_bytes". Errors: the errors of
+   hd_memory_dump_add_scalar. */
 HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *dump, const char *name, uint64_t value,
                                                 hd_error *err);
-/* Adds a heap, condensed by the manager's cut-off. Used from its label: allocator, kind, sample_bytes, and the
-   process if the manager has no name for it. The manager adds the rest. Errors also: hd_export's; HD_UNSUPPORTED
-   (more than two axes); HD_INVALID (the dump is light). */
+/* Adds a heap, condensed with the cut-off of the manager. The call uses allocator, kind and sample_bytes of the heap,
+   and its process name if the manager has none. The manager sets pid, dump and time. Errors: the errors of
+   hd_memory_dump_add_scalar and hd_export; HD_UNSUPPORTED (more than two axes); HD_INVALID (the dump is light). */
 HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *dump, const hd_heap *heap, hd_error *err);
 #ifndef HEAPDUMP_NO_RECORDER
-/* Adds the heap of a recorder, of the kind in the options. The recorder's own memory counts as overhead, once for all
-   kinds of an allocator's heaps. */
+/* Adds a heap of a recorder; hd_snapshot_options.kind selects the kind of the heap. The memory of the recorder itself
+   counts as overhead of profiling. If several heaps of one allocator are added, this memory counts only once. */
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const char *allocator, hd_recorder *rec,
                                                    const hd_snapshot_options *options, hd_error *err);
 #endif
-/* Adds memory of profiling itself, for example of a register. Calls add up. */
+/* Adds memory that profiling itself takes, for example the memory of a register. Several calls add up. */
 HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memory memory, hd_error *err);
 #endif /* HEAPDUMP_NO_CHROME */
 
 #ifndef HEAPDUMP_NO_NETCF
 /* ============================================================================= >>netcf.read
    Heap dumps of the .NET Compact Framework and of XNA: text with one record per line. Numbers are hexadecimal; sizes
-   are decimal with hd_options.decimal_sizes. Lines end in LF or CR LF and have at most 2^28 bytes; blank lines are
+   are decimal with hd_options.decimal_sizes. Lines end with LF or CR LF, and have at most 2^28 bytes. Blank lines are
    ignored. Source: netcf-gc-heap-dump, AS-SHIPPED. */
 
-/* A line of the dump. Members that its kind does not have are zero. */
+/* A line of a dump. If a kind of line does not have a member, the member is zero. */
 typedef struct hd_netcf_record {
-    char kind;                   /* 'a', 't', 'o', 'r', 'c': the record's letter; 0: the end */
+    char kind;                   /* the letter of the record: 'a', 't', 'o', 'r' or 'c'; 0: end of the file */
     uint32_t version;            /* a */
     hd_str name;                 /* a, c: the application; t: the type. Until the next call */
     uint64_t time_ms;            /* a, c: time since the device booted */
@@ -3060,13 +3075,15 @@ typedef struct hd_netcf_record {
     uint32_t form;               /* private: its spelling */
 } hd_netcf_record;
 
-/* A reader of records, for files larger than memory: it holds one line. `in` must stay open. */
+/* A reader of records. It keeps only one line in memory, so a file may be larger than memory. The input must stay
+   open. */
 typedef struct hd_netcf_reader hd_netcf_reader;
 /* Opens a reader on an input, before its first record. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out, hd_error *err);
-/* Reads the next record. Checks that it is inside an application domain, and that an end record names this domain,
-   but not the ids. Errors: HD_MALFORMED with line and column (lenient: a warning, and the line is left out; a domain
-   without an end ends at the start of the next one), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* Reads the next record. The call checks that the record is inside an application domain, and that an end record
+   names the same domain. The call does not check ids. In lenient mode, a malformed line is left out with a warning,
+   and a domain without an end record ends where the next domain starts. Errors: HD_MALFORMED with line and column,
+   HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *reader, hd_netcf_record *record, hd_error *err);
 /* Returns the number of malformed lines that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *reader);
@@ -3074,10 +3091,10 @@ HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *reade
 HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *reader);
 
 /* ========================================================================= >>netcf.document
-   A dump in memory: a graph for each application domain. */
+   A .NET Compact Framework dump in memory. It has one graph for each application domain. */
 
-/* A whole file: a graph for each application domain, and the data to write the same file again: a quarter of a byte
-   per record, and lines of unusual spelling. */
+/* A whole file: one graph for each application domain, and the data that is necessary to write the same bytes again.
+   This data takes a quarter of a byte per record, plus the lines that are not spelled in the usual way. */
 typedef struct hd_netcf hd_netcf;
 
 /* An application domain. Its name and graph belong to the document. */
@@ -3085,30 +3102,34 @@ typedef struct hd_netcf_domain_info {
     hd_str name;
     uint32_t version;
     uint64_t begin_ms, end_ms;   /* time since the device booted */
-    const hd_graph *graph;       /* of only its own records */
+    const hd_graph *graph;       /* graph of the records of only this domain */
 } hd_netcf_domain_info;
 
-/* The row of .NET CF dumps. hd_dump_graph is one graph of all domains (hd_graph_merge); NULL: the file has no domain.
-   hd_dump_warning_count counts lines that lenient reading left out. Errors: as hd_netcf_next, also for an object or
-   type that its domain describes twice (lenient: the first counts), and HD_OVERFLOW (sizes pass 2^64 together). */
+/* The format of .NET CF dumps. hd_dump_graph returns one graph of all domains (hd_graph_merge), or NULL if the file
+   has no domain. hd_dump_warning_count returns the number of lines that lenient reading left out. Errors of reading:
+   the errors of hd_netcf_next, HD_MALFORMED also if a domain describes an object or type twice (in lenient mode, the
+   first description counts), and HD_OVERFLOW (the sum of all sizes exceeds 2^64). */
 HD__FORMAT(hd_format_netcf);
-/* Returns the document of a dump of this format, else NULL. Owned by the dump. */
+/* Returns the document of a .NET CF dump, or NULL if the dump has another format. The document belongs to the
+   dump. */
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump);
 /* Returns the number of application domains. */
 HEAPDUMP_API size_t hd_netcf_domain_count(const hd_netcf *netcf);
-/* Returns an application domain by its number in the file; zeros past the last. Owned by the document. */
+/* Returns an application domain by its number in the file, or zeros if the number is too large. The result belongs to
+   the document. */
 HEAPDUMP_API hd_netcf_domain_info hd_netcf_domain(const hd_netcf *netcf, size_t index);
 /* ============================================================================ >>netcf.write
-   Dumps written from documents (the same bytes) or from any graph. */
+   Functions that write .NET CF dumps, from a document that was read or from any graph. */
 
-/* Writes the bytes that were read. After lenient reading it writes a well-formed file without the omitted lines.
-   Errors: the output's, HD_CANCELLED. */
+/* Writes the file again, with the same bytes. After lenient reading, the output is a well-formed file without the
+   lines that were left out. Errors: errors of the output, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *options, hd_out out, hd_error *err);
-/* Writes any graph as a dump of one domain: types, objects, roots. Keeps the graph's ids if they are unique, else
-   numbers the objects or types. Omits names of fields and scopes; bytes that a name cannot have become '?'. `domain`
-   gives name [heap], version [2] and times; NULL: the defaults. The format has no weak references, so they are
-   omitted, with a warning. The values that an ephemeron's key keeps alive become references of the key, so that the
-   same objects are alive. Errors: as hd_netcf_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Writes any graph as a dump with one application domain. The dump has types, objects and roots. If the ids in the
+   graph are unique, the dump has the same ids; otherwise objects or types are numbered. Names of fields and scopes
+   are left out, and bytes that a name cannot have become '?'. `domain` has the name [heap], the version [2] and the
+   times; NULL means the defaults. The format has no weak references, so they are left out with a warning. If a key
+   keeps the value of an ephemeron alive, the dump has a reference from the key to the value, so that the same objects
+   are alive. Errors: the errors of hd_netcf_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain_info *domain,
                                             const hd_options *options, hd_out out, hd_error *err);
 
@@ -3116,14 +3137,14 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netc
 
 #ifndef HEAPDUMP_NO_DART
 /* ============================================================================== >>dart.read
-   Heap snapshots of the Dart VM. Objects and classes have the ids 1, 2, ... in their order; id 0 stands for an
-   omitted one. The root is object 1. In a document's graph, the object with id k has the number k - 1, and the class
-   with id k is class k. All references to 0 lead to one object without a record. Weak references: the target of a
-   _WeakReference; value, detach and finalizer of a FinalizerEntry; the elements of the VM's WeakArray. Key and value
-   of a _WeakProperty are an ephemeron.
-   Source: dart-heap-snapshot, AS-SHIPPED. */
+   Heap snapshots of the Dart VM. Objects have the ids 1, 2, ... in the order of the file, and so have classes. Id 0
+   means an object or class that the file leaves out. The root is object 1. In the graph of a document, the object
+   with id k has the number k - 1, and the class with id k has the number k. All references to id 0 lead to one
+   additional object. These references are weak: the target of a _WeakReference; the fields value, detach and
+   finalizer of a FinalizerEntry; and the elements of a WeakArray of the VM. Key and value of a _WeakProperty form an
+   ephemeron. Source: dart-heap-snapshot, AS-SHIPPED. */
 
-/* Kinds of an object's data. Source: dart-heap-snapshot, "NonReferenceData". */
+/* Kinds of the data of an object. Source: dart-heap-snapshot, "NonReferenceData". */
 enum {
     HD_DART_NO_DATA = 0,         /* "none" */
     HD_DART_NULL = 1,            /* "null" */
@@ -3132,36 +3153,37 @@ enum {
     HD_DART_DOUBLE = 4,          /* "double" */
     HD_DART_LATIN1 = 5,          /* "latin1": a string with one byte per code unit */
     HD_DART_UTF16 = 6,           /* "utf16": a string with two bytes per code unit */
-    HD_DART_LENGTH = 7,          /* "length": of a list, map or set */
-    HD_DART_NAME = 8             /* "name": of a function, field, class or library */
+    HD_DART_LENGTH = 7,          /* "length": the length of a list, map or set */
+    HD_DART_NAME = 8             /* "name": the name of a function, field, class or library */
 };
 /* Returns the name of an HD_DART_ tag; "unknown" for any other number. */
 HEAPDUMP_API const char *hd_dart_tag_name(uint32_t tag);
 
-/* The data of an object next to its references; the tag selects the members. */
+/* The data of an object, without its references. The tag shows which members are set. */
 typedef struct hd_dart_value {
     uint32_t tag;
-    uint64_t value;              /* BOOL: 1 or 0; INTEGER: its two's complement; LATIN1, UTF16: number of code units
-    of
-                                    the whole string, while `text` may have fewer; LENGTH: number of elements */
+    uint64_t value;              /* BOOL: 1 or 0; INTEGER: the two's complement; LATIN1, UTF16: number of code units
+                                    of the whole string; `text` may be only the beginning of the string; LENGTH:
+                                    number of elements */
     double number;               /* DOUBLE */
     hd_str text;                 /* LATIN1; UTF16: little-endian; NAME: UTF-8 */
 } hd_dart_value;
 
-/* Converts the text of LATIN1, UTF16 or NAME to UTF-8 (lone surrogates to three bytes). Returns the size in bytes of
-   the whole text, and writes the whole characters that fit to `buffer`. */
+/* Converts a text of the kinds LATIN1, UTF16 or NAME to UTF-8. A lone surrogate becomes three bytes. The call writes
+   as many whole characters as fit to `buffer`, and returns the size of the whole text in bytes. */
 HEAPDUMP_API size_t hd_dart_utf8(const hd_dart_value *data, char *buffer, size_t capacity);
 
 /* The header of a snapshot. */
 typedef struct hd_dart_header_info {
     uint64_t flags;
     hd_str name;
-    uint64_t shallow_size, capacity, external_size; /* bytes, by the VM's own count; may differ from the sums */
-    uint64_t class_count, reference_count, object_count, external_count; /* as announced by the file */
-    bool has_identity;           /* the file has identity hash codes, as newer VMs write them */
+    uint64_t shallow_size, capacity, external_size; /* in bytes, as the VM counted them; the sums over all objects may
+                                                       differ */
+    uint64_t class_count, reference_count, object_count, external_count; /* numbers from the header of the file */
+    bool has_identity;           /* the file has identity hash codes, which newer VMs write */
 } hd_dart_header_info;
 
-/* A class of a snapshot. Its strings last until the next call. */
+/* A class of a snapshot. Its strings are valid until the next call of hd_dart_next. */
 typedef struct hd_dart_class_info {
     uint64_t flags;
     hd_str name, library, library_uri, reserved;
@@ -3172,41 +3194,43 @@ typedef struct hd_dart_class_info {
 /* A field of a class. */
 typedef struct hd_dart_field {
     uint64_t flags;
-    uint64_t index;              /* number of the object's reference, from 0 */
+    uint64_t index;              /* number of the reference in an object of the class, from 0 */
     hd_str name, reserved;
 } hd_dart_field;
 
-/* Takes the next field from a copy of a class record; returns false at the end. */
+/* Reads the next field of a class, and removes the field from `from`, which should be a copy of the class record.
+   Returns false if no field is left. */
 HEAPDUMP_API bool hd_dart_next_field(hd_dart_class_info *from, hd_dart_field *field);
 
-/* A record of a snapshot. Members that its kind does not have are zero. */
+/* A record of a snapshot. If a kind of record does not have a member, the member is zero. */
 typedef struct hd_dart_record {
-    char kind;                   /* 'c' class, 'o' object, 'r' more references of the object before, 'x'
-                                    external property, 'i' identity hash code of an object; 0: the end */
+    char kind;                   /* 'c': class; 'o': object; 'r': more references of the object before; 'x': external
+                                    property; 'i': identity hash code of an object; 0: end of the file */
     uint64_t id;                 /* of the class or object */
     uint64_t offset;             /* position in the file */
     hd_dart_class_info described;     /* c */
     uint64_t class_id;           /* o */
-    uint64_t size;               /* o: shallow; x: external; bytes */
+    uint64_t size;               /* in bytes; o: shallow size; x: external size */
     hd_dart_value data;           /* o */
     uint64_t reference_count;    /* o: number of all references of the object */
-    const uint32_t *references;  /* o, r: `count` ids; records 'r' have the rest */
+    const uint32_t *references;  /* o, r: ids of `count` objects; records of kind 'r' have the other references of the
+                                    object */
     size_t count;
     hd_str name;                 /* x */
-    uint64_t identity;           /* i: 0: none */
+    uint64_t identity;           /* i: the identity hash code; 0: the object has no code */
 } hd_dart_record;
 
-/* A reader of records, for files larger than memory: it holds one class, or the part of an object before its
-   references. Strings and references are valid until the next call. `in` must stay open. */
+/* A reader of records. It keeps only one class, or a part of one object, in memory, so a file may be larger than
+   memory. Strings and references are valid until the next call. The input must stay open. */
 typedef struct hd_dart_reader hd_dart_reader;
 /* Opens a reader on an input, before its first record. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out, hd_error *err);
-/* Reads the next record. Errors: HD_UNKNOWN_FORMAT (not a snapshot); HD_MALFORMED with the offset and the class or
-   object (lenient: a warning; an unknown id becomes 0, and a worse fault ends the file); HD_IO, HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_CANCELLED. */
+/* Reads the next record. In lenient mode, a malformed record gives a warning: an unknown id becomes 0, and a more
+   serious error ends the file. Errors: HD_UNKNOWN_FORMAT (the input is not a Dart snapshot); HD_MALFORMED with the
+   offset and the class or object; HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *reader, hd_dart_record *record, hd_error *err);
-/* Returns the header, as far as it was read. The first record completes the members up to class_count; the first
-   object completes the other counts except external_count. */
+/* Returns the part of the header that was read so far. After the first record, all members up to class_count are set.
+   After the first object, the other counts are set, except external_count. */
 HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *reader);
 /* Returns the number of malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *reader);
@@ -3214,132 +3238,140 @@ HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *reader)
 HEAPDUMP_API void hd_dart_close(hd_dart_reader *reader);
 
 /* ========================================================================== >>dart.document
-   A snapshot in memory: its graph, and the data that a graph has no column for. */
+   A Dart snapshot in memory: its graph, and the data that a graph cannot store. */
 
-/* A whole file: its graph, and the data to write the same file again. Beyond the graph an object takes the bytes of
-   its data in the file, half a byte, and 4 bytes if the file has identity hash codes. */
+/* A whole file: its graph, and the data that is necessary to write the same bytes again. In addition to the graph,
+   each object takes the bytes of its data in the file, half a byte, and 4 bytes if the file has identity hash
+   codes. */
 typedef struct hd_dart hd_dart;
 
-/* The row of Dart snapshots. Sizes in its graph (hd_dump_graph) are shallow sizes plus external properties. The only
-   root is object number 0. The scope of a class is its library's name, or the library's URI if the name is empty. The
-   graph's memory includes the document's. Errors: as hd_dart_next, and HD_OVERFLOW (sizes pass 2^64 together;
-   lenient: such a size counts as 0). Lenient: references to unreadable objects become 0. */
+/* The format of Dart snapshots. In its graph (hd_dump_graph), the size of an object is its shallow size plus its
+   external properties. The only root refers to object number 0. The scope of a class is the name of its library, or
+   the URI of the library if the name is empty. hd_graph_summary.memory includes the memory of the document. In
+   lenient mode, references to objects that cannot be read become references to id 0. Errors of reading: the errors of
+   hd_dart_next, and HD_OVERFLOW (the sum of all sizes exceeds 2^64; in lenient mode, such a size counts as 0). */
 HD__FORMAT(hd_format_dart);
-/* Returns the snapshot of a dump of this format, else NULL. Owned by the dump. */
+/* Returns the Dart snapshot of a dump, or NULL if the dump has another format. The snapshot belongs to the dump. */
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
 /* Returns the header of the snapshot. */
 HEAPDUMP_API hd_dart_header_info hd_dart_header(const hd_dart *dart);
-/* Returns a class by its class_index in the graph; zeros for the omitted class (id 0). */
+/* Returns a class by its class_index in the graph. For class 0, which the file leaves out, the result is zeros. */
 HEAPDUMP_API hd_dart_class_info hd_dart_class(const hd_dart *dart, uint32_t class_index);
 /* Returns the data of an object, by its number in the graph. */
 HEAPDUMP_API hd_dart_value hd_dart_data(const hd_dart *dart, uint32_t object);
-/* Returns the size of an object in bytes, without external properties; 0 past the last. */
+/* Returns the size of an object in bytes, without external properties, or 0 if the number is too large. */
 HEAPDUMP_API uint64_t hd_dart_shallow(const hd_dart *dart, uint32_t object);
-/* Returns the identity hash code of an object; 0: no code. */
+/* Returns the identity hash code of an object, or 0 if the object has no code. */
 HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *dart, uint32_t object);
 
-/* Returns the values of all objects, for writers of graphs (hd_options.values). Valid as long as the document. */
+/* Returns the values of all objects, for hd_options.values. The result is valid as long as the document. */
 HEAPDUMP_API hd_values hd_dart_values(const hd_dart *dart);
 
 /* An external property: memory outside the heap that belongs to an object. */
 typedef struct hd_dart_external_info {
-    uint32_t object;             /* HD_NONE: an omitted object (id 0) */
+    uint32_t object;             /* HD_NONE: an object that the file leaves out (id 0) */
     uint64_t size;               /* bytes */
     hd_str name;
 } hd_dart_external_info;
 
 /* Returns the number of external properties. */
 HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *dart);
-/* Returns an external property by its number in the file. Past the last: object HD_NONE, size 0. */
+/* Returns an external property by its number in the file. If the number is too large, the result has object HD_NONE
+   and size 0. */
 HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *dart, size_t index);
 
 /* ============================================================================= >>dart.write
-   Snapshots written from documents (the same bytes) or from any graph. */
+   Functions that write Dart snapshots, from a document that was read or from any graph. */
 
-/* Writes the bytes that were read. After lenient reading it writes a well-formed file without the omitted pieces.
-   Errors: the output's, HD_CANCELLED. */
+/* Writes the file again, with the same bytes. After lenient reading, the output is a well-formed file without the
+   pieces that were left out. Errors: errors of the output, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *options, hd_out out, hd_error *err);
-/* Writes any graph as a snapshot with this name. Object 1 is a "Root" that refers to the objects of all strong roots;
-   the graph's objects follow in their order, with classes and names of fields. hd_options.values gives their data
-   (strings, numbers, lengths, names), external sizes and identity hash codes; without it objects have no data. Weak
-   references lead to 0, and the values that an ephemeron's key keeps alive become references of the key, so that the
-   same objects are alive; a warning reports this. Another warning reports references with names that differ from
-   the fields of their class. Errors: as hd_dart_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Writes any graph as a Dart snapshot with this name. Object 1 has the class "Root" and refers to the objects of all
+   strong roots. The objects of the graph follow in their order, with classes and names of fields. hd_options.values
+   gives the data of the objects (strings, numbers, lengths, names), their external sizes and identity hash codes.
+   Without hd_options.values, objects have no data. Weak references become references to id 0. If a key keeps the
+   value of an ephemeron alive, the snapshot has a reference from the key to the value, so that the same objects are
+   alive. A warning reports both changes. Another warning reports references whose names differ from the fields of
+   their class. Errors: the errors of hd_dart_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err);
 
 /* =============================================================================== >>dart.ask
-   Strings, lengths, libraries and identities of a snapshot's objects. `reached` is the result of hd_graph_reach, and
-   then only reachable strings and lists count; or NULL. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+   Functions that list strings, lengths of collections and libraries, and compare snapshots object by object. If
+   `reached` is a result of hd_graph_reach, only reachable objects count; if `reached` is NULL, all objects count.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 
-/* A string value, and its objects. */
+/* A string, and the objects that contain it. */
 typedef struct hd_string_row {
     hd_dart_value data;           /* LATIN1 or UTF16 */
     uint32_t object;             /* the first object with this string */
-    uint64_t objects, bytes;     /* number and size of all objects with it */
-    uint64_t wasted;             /* bytes of all but the largest of them: one is needed */
-    bool cut;                    /* the file has only the beginning of the string, so equal rows may differ */
+    uint64_t objects, bytes;     /* number and size of all objects with this string */
+    uint64_t wasted;             /* bytes of these objects except the largest one, because one copy is needed */
+    bool cut;                    /* the file has only the beginning of the string, so the whole strings may differ */
 } hd_string_row;
 
-/* All strings of a snapshot, by their text. */
+/* All strings of a snapshot, one row for each different text. */
 typedef struct hd_string_table {
     uint32_t count;              /* number of distinct strings */
-    const hd_string_row *rows;   /* most wasted first, then bytes, then by text and tag */
-    uint64_t objects, bytes;     /* of all strings */
-    uint64_t wasted;             /* of all rows without `cut` */
+    const hd_string_row *rows;   /* sorted by wasted bytes, the largest first, then by bytes, text and tag */
+    uint64_t objects, bytes;     /* number and size of all strings */
+    uint64_t wasted;             /* wasted bytes of all rows, except rows with `cut` */
 } hd_string_table;
 
-/* Groups equal strings, by code units and length. Near-linear in the bytes of the strings. */
+/* Finds equal strings. Two strings are equal if their code units and their lengths are equal. The time is near-linear
+   in the bytes of the strings. */
 HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *dart, const uint8_t *reached,
                                        const hd_options *options, hd_string_table **out, hd_error *err);
-/* Frees the rows. */
+/* Frees a table with its rows. */
 HEAPDUMP_API void hd_string_table_free(hd_string_table *table);
 
-/* The collections of one class and length. */
+/* The lists, maps and sets of one class and length. */
 typedef struct hd_length_row {
     uint32_t class_index;
-    hd_str name, scope;          /* of the class; borrowed */
+    hd_str name, scope;          /* name and scope of the class; not owned */
     uint64_t length;             /* number of elements */
-    uint32_t object;             /* the first of these collections */
+    uint32_t object;             /* the first object with this class and length */
     uint64_t objects, bytes;
 } hd_length_row;
 
-/* All collections of a snapshot, by class and length. */
+/* All lists, maps and sets of a snapshot, by class and length. */
 typedef struct hd_length_table {
     uint32_t count;
-    const hd_length_row *rows;   /* most bytes first, then by name, scope and number of class, length */
+    const hd_length_row *rows;   /* sorted by bytes, the largest first, then by name, scope and number of the class,
+                                    and length */
 } hd_length_table;
 
-/* Groups lists, maps and sets by class and length. Near-linear. */
+/* Counts lists, maps and sets by class and length. Near-linear. */
 HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *dart, const uint8_t *reached,
                                        const hd_options *options, hd_length_table **out, hd_error *err);
-/* Frees the rows. */
+/* Frees a table with its rows. */
 HEAPDUMP_API void hd_length_table_free(hd_length_table *table);
 
 /* A Dart library and the objects of its classes. */
 typedef struct hd_library_row {
-    hd_str name, uri;            /* borrowed; both empty: classes of the VM itself */
+    hd_str name, uri;            /* not owned; both are empty for classes of the VM itself */
     uint64_t classes;            /* number of classes with objects */
     uint64_t objects, bytes;
-    uint64_t live_objects, live_bytes; /* the same of reachable objects; 0 without `reached` */
+    uint64_t live_objects, live_bytes; /* number and size of reachable objects; 0 without `reached` */
 } hd_library_row;
 
 /* All libraries of a snapshot. */
 typedef struct hd_library_table {
     uint32_t count;              /* number of libraries with objects */
-    const hd_library_row *rows;  /* most bytes first, then by URI and name */
+    const hd_library_row *rows;  /* sorted by bytes, the largest first, then by URI and name */
 } hd_library_table;
 
 /* Counts objects and bytes by library. Linear. */
 HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *dart, const uint8_t *reached,
                                          const hd_options *options, hd_library_table **out, hd_error *err);
-/* Frees the rows. */
+/* Frees a table with its rows. */
 HEAPDUMP_API void hd_library_table_free(hd_library_table *table);
 
-/* Compares two snapshots of one process object by object. An object is in both if its class (name and library) and
-   its identity hash code are. Among equal objects, the first matches the first. Objects without a code are in no
-   row. If `reached` is given for both, only reachable objects count. Near-linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_UNSUPPORTED (a file has no hash codes). */
+/* Compares two snapshots of one process object by object. An object is in both snapshots if both have an object with
+   the same class (name and library) and the same identity hash code. If several objects have the same class and code,
+   they are matched in their order. Objects without a code do not count. If `reached` has the results of
+   hd_graph_reach for both snapshots, only reachable objects count. Near-linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_UNSUPPORTED (a file has no identity hash codes). */
 HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after, const uint8_t *const reached[2],
                                     const hd_options *options, hd_identity_change **out, hd_error *err);
 
@@ -3347,13 +3379,14 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 
 #ifndef HEAPDUMP_NO_MEMPROF
 /* ============================================================================ >>memprof.raw
-   Heap profiles of programs compiled with clang's -fmemory-profile. A block sums up all allocations of one call
-   stack, freed or not. A raw profile has the blocks of one process, their call stacks as addresses, and the mapped
-   binaries. Source: llvm-memprof-rfc, "Raw Binary Format"; AS-SHIPPED. */
+   Heap profiles of programs compiled with clang's -fmemory-profile. In these profiles, a block means the sums over
+   all allocations of one call stack, whether freed or not. A raw profile has the blocks of one process, their call
+   stacks as addresses, and the programs and libraries of the process. Source: llvm-memprof-rfc, "Raw Binary Format";
+   AS-SHIPPED. */
 
-/* Fields of a block, with LLVM's names and numbers (the tags of its schemas). Time stamps and lifetimes are
-   milliseconds, sizes bytes. Access density is accesses x 100 / size; lifetime access density is that x 1000 /
-   lifetime. */
+/* Fields of a block, with the names and numbers that LLVM uses. Time stamps and lifetimes are in milliseconds, and
+   sizes in bytes. The access density is accesses x 100 / size. The lifetime access density is the access density x
+   1000 / lifetime. */
 enum {
     HD_MEMPROF_ALLOC_COUNT = 1,
     HD_MEMPROF_TOTAL_ACCESS_COUNT = 2,
@@ -3374,58 +3407,63 @@ enum {
     HD_MEMPROF_NUM_SAME_ALLOC_CPU = 17,
     HD_MEMPROF_NUM_SAME_DEALLOC_CPU = 18,
     HD_MEMPROF_DATA_TYPE_ID = 19,
-    HD_MEMPROF_TOTAL_ACCESS_DENSITY = 20, /* versions 2 on, to 25 */
+    HD_MEMPROF_TOTAL_ACCESS_DENSITY = 20, /* this field and the fields up to 25 are in version 2 and later */
     HD_MEMPROF_MIN_ACCESS_DENSITY = 21,
     HD_MEMPROF_MAX_ACCESS_DENSITY = 22,
     HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY = 23,
     HD_MEMPROF_MIN_LIFETIME_ACCESS_DENSITY = 24,
     HD_MEMPROF_MAX_LIFETIME_ACCESS_DENSITY = 25,
-    HD_MEMPROF_ACCESS_HISTOGRAM_SIZE = 26, /* counters; versions 4 on */
-    HD_MEMPROF_ACCESS_HISTOGRAM = 27,      /* an address in the recorded process */
+    HD_MEMPROF_ACCESS_HISTOGRAM_SIZE = 26, /* number of counters; in version 4 and later */
+    HD_MEMPROF_ACCESS_HISTOGRAM = 27,      /* address of the histogram in the recorded process */
     HD_MEMPROF_FIELDS = 28
 };
 /* Returns the name of a field, for example "AllocCount"; "unknown" for any other number. */
 HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field);
-/* Returns the fields of blocks in a raw version, as bits 1 << field; 0: unknown version. */
+/* Returns the fields that blocks have in a version of the raw format, as bits 1 << field. Returns 0 for an unknown
+   version. */
 HEAPDUMP_API uint32_t hd_memprof_version_fields(uint32_t version);
 
-/* The bit of a field. */
+/* The bit of a field in a set of fields. */
 #define HD_MEMPROF_FIELD(field) (1u << (field))
-/* The fields that distinguish hot from cold: AllocCount, TotalSize, TotalLifetime, TotalLifetimeAccessDensity. */
+/* The set of fields that LLVM needs to find cold and hot memory: AllocCount, TotalSize, TotalLifetime,
+   TotalLifetimeAccessDensity. */
 #define HD_MEMPROF_HOT_COLD                                                                               \
     (HD_MEMPROF_FIELD(HD_MEMPROF_ALLOC_COUNT) | HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_SIZE) |                 \
      HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME) |                                                        \
      HD_MEMPROF_FIELD(HD_MEMPROF_TOTAL_LIFETIME_ACCESS_DENSITY))
 
-/* A part of a binary that was mapped while the profile was recorded. */
+/* A part of a program or library that was in memory when the profile was recorded. */
 typedef struct hd_memprof_segment {
     uint64_t start, end;         /* addresses */
-    uint64_t offset;             /* versions 1 and 2: offset of the mapped part in its file; from 3 on: load bias, the
-                                    address in memory minus the address in the file */
-    uint32_t build_id_size;      /* up to 32; 0: none */
-    uint8_t build_id[32];        /* bytes after build_id_size are kept, but have no meaning */
+    uint64_t offset;             /* versions 1 and 2: offset of the segment in its file; version 3 and later: load
+                                    bias, which is the address in memory minus the address in the file */
+    uint32_t build_id_size;      /* at most 32; 0: the segment has no build id */
+    uint8_t build_id[32];        /* bytes from build_id_size on have no meaning, but are written again */
 } hd_memprof_segment;
 
 /* The sums over the allocations of one call stack. */
 typedef struct hd_memprof_block {
     uint32_t stack;              /* number of its call stack */
-    uint64_t histogram;          /* number of its first counter, of value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] */
-    uint64_t value[HD_MEMPROF_FIELDS]; /* by field; 0 for fields that the profile lacks */
+    uint64_t histogram;          /* number of the first counter of its histogram, which has
+                                    value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE] counters */
+    uint64_t value[HD_MEMPROF_FIELDS]; /* value[f] is the value of field f; 0 for a field that the profile does not
+                                          have */
 } hd_memprof_block;
 
-/* One raw profile, in columns. A program can also fill one, and write, merge or show it. */
+/* One raw profile, as arrays. A program can also fill this struct itself, and write, merge or print the profile. */
 typedef struct hd_memprof_raw {
     uint32_t version;            /* 1 to 5 */
     bool big_endian;
-    uint32_t fields;             /* the fields of its blocks, as bits. A missing field is not zero */
+    uint32_t fields;             /* the fields that its blocks have, as bits. The value of a missing field is unknown,
+                                    not zero */
     uint32_t segment_count, block_count, stack_count;
-    const hd_memprof_segment *segments; /* without overlaps */
-    const hd_memprof_block *blocks; /* several may have one stack */
-    const uint64_t *stack_id;    /* by stack: its id in the file */
-    const uint32_t *first;       /* addresses of stack s: pc[first[s]] .. pc[first[s + 1] - 1] */
-    const uint64_t *pc;          /* innermost first; each the return address minus one */
+    const hd_memprof_segment *segments; /* segments do not overlap */
+    const hd_memprof_block *blocks; /* several blocks may have the same call stack */
+    const uint64_t *stack_id;    /* id of each call stack in the file */
+    const uint32_t *first;       /* the addresses of call stack s are pc[first[s]] .. pc[first[s + 1] - 1] */
+    const uint64_t *pc;          /* innermost address first; each is a return address minus one */
     uint64_t counter_count;
-    const uint64_t *counters;    /* counters of histograms in the file's encoding: see hd_memprof_counter */
+    const uint64_t *counters;    /* counters of histograms as in the file; hd_memprof_counter returns their values */
     uint64_t padding[3];         /* private: padding of each section to 8 bytes */
 } hd_memprof_raw;
 
@@ -3457,8 +3495,8 @@ HEAPDUMP_API const hd_memprof_raw *hd_memprof_part(const hd_memprof *memprof, si
 /* ======================================================================= >>memprof.raw.write
    Raw profiles written: the bytes that were read, or columns in any version. */
 
-/* Writes the bytes that were read. After lenient reading it writes a well-formed file without the omitted pieces.
-   Errors: the output's, HD_CANCELLED. */
+/* Writes the file again, with the same bytes. After lenient reading, the output is a well-formed file without the
+   pieces that were left out. Errors: errors of the output, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *memprof, const hd_options *options, hd_out out,
                                         hd_error *err);
 /* Writes one profile in `version` (0: its own). Fields that the version lacks are omitted, and histograms are packed
