@@ -60,7 +60,7 @@ static hd_graph *graph_of_three(bool sealed) {
     hd_class class_ = { 7, hd_cstr("Thing"), hd_cstr("scope"), true };
     uint32_t number;
     uint64_t ids[] = { 2, 3 };
-    hd_root root = { 0, 1, 0, HD_NONE, 0 };
+    hd_root root = { 0, 1, 0, HD_NONE, 0, 0, 0 };
     must(graph && !hd_graph_add_class(graph, &class_, &number, NULL) &&
          !hd_graph_add_object(graph, 1, number, 10, NULL) && !hd_graph_add_references(graph, ids, 2, NULL) &&
          !hd_graph_add_object(graph, 2, number, 20, NULL) && !hd_graph_add_object(graph, 3, number, 30, NULL) &&

@@ -53,6 +53,7 @@ static hd_str str(int v) { return v ? hd_cstr("") : hd_cstr("name"); }
 
 static uint32_t numbers[4096];   /* zeros, also where a result may be written */
 static uint64_t words[4096];
+static size_t sizes[4096];
 static uint8_t some_flags[4096];
 static const uint8_t *two_reached[2];
 
@@ -89,7 +90,8 @@ DOCUMENTS(DOCUMENT)
     X(hd_memprof_address, ARG_hd_memprof_address_p) \
     X(hd_memprof_frame, ARG_hd_memprof_frame_p) X(hd_memprof_summary, ARG_hd_memprof_summary_p) \
     X(hd_chrome_dumps, ARG_hd_chrome_dumps_p) X(hd_path_starts, ARG_hd_path_starts_p) \
-    X(hd_memprof_namer, ARG_void_namer_p)
+    X(hd_memprof_namer, ARG_void_namer_p) X(hd_stack_frame, ARG_hd_stack_frame_p) \
+    X(hd_thread_info, ARG_hd_thread_info_p)
 #define STRUCT(type, argument) \
     HD_UNUSED static type *argument(int v) { \
         static type some[1 << 8]; \
@@ -262,6 +264,8 @@ static hd_memory ARG_hd_memory(int v) {
 #define ARG_uint32_t_object(v) (uint32_t)past_the_last(v)
 #define ARG_uint32_t_class_index(v) (uint32_t)past_the_last(v)
 #define ARG_uint32_t_root(v) (uint32_t)past_the_last(v)
+#define ARG_uint32_t_thread(v) (uint32_t)past_the_last(v)
+#define ARG_uint32_t_frame(v) (uint32_t)past_the_last(v)
 #define ARG_uint32_t_axis(v) (uint32_t)past_the_last(v)
 #define ARG_uint32_t_block(v) (uint32_t)past_the_last(v)
 #define ARG_uint64_t_counter(v) past_the_last(v)
@@ -353,6 +357,7 @@ static size_t a_count;
 static bool a_flag;
 #define ARG_bool_whole_p(v) (bool *)object(v, &a_flag)
 #define ARG_size_t_count_p(v) (size_t *)object(v, &a_count)
+#define ARG_size_t_first_p(v) ZEROS(v, sizes)
 #define ARG_uint32_t_blocks_p(v) ZEROS(v, numbers)
 #define ARG_uint32_t_caller_p(v) ZEROS(v, numbers)
 #define ARG_uint32_t_child_p(v) (uint32_t *)object(v, numbers)
@@ -363,7 +368,8 @@ static bool a_flag;
 #define ARG_uint32_t_node_p(v) (uint32_t *)object(v, numbers)
 #define ARG_uint32_t_nodes_p(v) (uint32_t *)object(v, memset(numbers, 0, sizeof numbers))
 #define ARG_uint32_t_number_p(v) \
-    (uint32_t *)(is_called("hd_graph_add_name") ? optional(v, numbers) : object(v, numbers))
+    (uint32_t *)(is_called("hd_graph_add_name") || is_called("hd_graph_add_frame") || \
+                  is_called("hd_graph_add_thread") ? optional(v, numbers) : object(v, numbers))
 #define ARG_uint32_t_objects_p(v) ZEROS(v, numbers)
 #define ARG_uint32_t_without_p(v) ZEROS(v, numbers)
 #define ARG_uint64_t_blocks_p(v) ZEROS(v, words)
@@ -464,6 +470,8 @@ static void status_of(hd_status status) {
 #define RESULT_hd_register_p(call) RESULT_OBJECT(hd_register, call)
 #define RESULT_hd_reporter_p(call) RESULT_OF(const hd_reporter *, call)
 #define RESULT_hd_root(call) RESULT_OF(hd_root, call)
+#define RESULT_hd_stack_frame(call) RESULT_OF(hd_stack_frame, call)
+#define RESULT_hd_thread_info(call) RESULT_OF(hd_thread_info, call)
 #define RESULT_hd_rows(call) RESULT_OF(hd_rows, call)
 #define RESULT_hd_rows_writer_p(call) RESULT_OBJECT(hd_rows_writer, call)
 #define RESULT_hd_scalar_p(call) RESULT_OF(const hd_scalar *, call)

@@ -11,7 +11,8 @@
 #include "heaps.h"
 #include "long.h"
 
-static const hd_root strong = { 0, HD_ROOT_LOCAL, 0, HD_NONE, 0 }, weak = { 0, HD_ROOT_HANDLE, HD_ROOT_WEAK, HD_NONE, 0 };
+static const hd_root strong = { .kind = HD_ROOT_LOCAL, .container = HD_NONE },
+                     weak = { .kind = HD_ROOT_HANDLE, .flags = HD_ROOT_WEAK, .container = HD_NONE };
 
 static uint32_t add_class(hd_graph *g, const char *name) {
     hd_class c = { .id = hd_graph_class_count(g), .name = hd_cstr(name), .scope = hd_cstr(""), .described = true };
@@ -52,7 +53,7 @@ static void objects_are_as_they_were_added(void **state) {
     (void)state;
     hd_graph *g = hd_graph_create(NULL, NULL);
     hd_class later = { .id = 77, .name = hd_cstr(""), .scope = hd_cstr(""), .described = false };
-    hd_root root = { 0, HD_ROOT_STATIC, HD_ROOT_PINNED | HD_ROOT_UNSAFE, 1, 0 };
+    hd_root root = { .kind = HD_ROOT_STATIC, .flags = HD_ROOT_PINNED | HD_ROOT_UNSAFE, .container = 1 };
     uint32_t n;
     assert_int_equal(hd_graph_add_class(g, &later, &n, NULL), HD_OK);
     assert_int_equal(n, 1);
@@ -595,6 +596,30 @@ static void reach_agrees(const hd_graph *g, const brute *b, uint64_t *random) {
     assert_int_equal(total.objects, bits(b->all & ~rest & described));
 }
 
+/* Sets that share objects, an empty one, and one with an object twice. */
+static void sets_agree(const hd_graph *g, const brute *b, uint64_t *random) {
+    enum { SETS = 70 };
+    uint32_t objects[SETS * 4];
+    size_t first[SETS + 1] = { 0 };
+    uint64_t set[SETS] = { 0 };
+    hd_total totals[SETS];
+    for (size_t i = 0; i < SETS; i++) {
+        first[i + 1] = first[i];
+        for (uint64_t k = hd__test_below(random, 5); k && b->n; k--) {
+            uint32_t o = (uint32_t)hd__test_below(random, b->n);
+            objects[first[i + 1]++] = o;
+            set[i] |= UINT64_C(1) << o;
+        }
+    }
+    assert_int_equal(hd_graph_sets_retained(g, objects, first, SETS, NULL, totals, NULL), HD_OK);
+    for (size_t i = 0; i < SETS; i++) {
+        hd_total total;
+        assert_int_equal(totals[i].bytes, brute_bytes(g, b->all & ~brute_reach(g, set[i])));
+        assert_int_equal(hd_graph_retained(g, objects + first[i], first[i + 1] - first[i], NULL, &total, NULL), HD_OK);
+        assert_true(totals[i].bytes == total.bytes && totals[i].objects == total.objects);
+    }
+}
+
 static void classes_agree(const hd_graph *g, const brute *b, const hd_dominators *d) {
     hd_histogram *h = NULL;
     uint32_t rows = 0, classes[] = { 4, 1, 3, 2 }, count = hd_graph_class_count(g) - 1;
@@ -785,6 +810,7 @@ static void all_agrees(hd_graph *g, uint64_t *random) {
     assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
     dominators_agree(g, &b, d);
     reach_agrees(g, &b, random);
+    sets_agree(g, &b, random);
     classes_agree(g, &b, d);
     referrers_agree(g);
     for (uint32_t o = 0; o < b.n; o++) paths_agree(g, &b, o);
@@ -1142,6 +1168,60 @@ static void all_classes_at_once_are_as_one_by_one(void **state) {
     }
 }
 
+/* Threads share frames; roots name a thread and a position in its stack; a merged graph has all threads. */
+static void threads_have_stacks_and_roots(void **state) {
+    (void)state;
+    static const hd_stack_frame frames[] = { { { "run", 3 }, { "a.c", 3 }, 7, false }, { { "wait", 4 }, { "", 0 }, 0, true } };
+    hd_graph *g[2], *m = NULL;
+    for (uint32_t i = 0; i < 2; i++) {
+        hd_thread_info thread = { .id = 5, .name = hd_cstr("main"), .state = hd_cstr("RUNNABLE"), .frame_count = 3,
+                                  .frames = (uint32_t[]){ 1, 0, 0 } };
+        hd_root root = strong;
+        uint32_t number;
+        g[i] = hd_graph_create(NULL, NULL);
+        add_class(g[i], "A");
+        assert_int_equal(hd_graph_add_object(g[i], 5, 1, 8 + i, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_thread(g[i], &thread, NULL, NULL), HD_INVALID);
+        for (uint32_t k = 0; k < 2; k++) {
+            assert_int_equal(hd_graph_add_frame(g[i], &frames[k], &number, NULL), HD_OK);
+            assert_int_equal(number, k);
+        }
+        root.thread = 1;
+        assert_int_equal(hd_graph_add_root(g[i], 5, &root, NULL), HD_INVALID);
+        assert_int_equal(hd_graph_add_thread(g[i], &thread, &number, NULL), HD_OK);
+        assert_int_equal(number, 0);
+        root.frame = 4;
+        assert_int_equal(hd_graph_add_root(g[i], 5, &root, NULL), HD_INVALID);
+        root.thread = 0;
+        assert_int_equal(hd_graph_add_root(g[i], 5, &root, NULL), HD_INVALID);
+        root.thread = 1, root.frame = 3;
+        assert_int_equal(hd_graph_add_root(g[i], 5, &root, NULL), HD_OK);
+        thread.id = 6, thread.frame_count = 0, thread.frames = NULL;
+        assert_int_equal(hd_graph_add_thread(g[i], &thread, NULL, NULL), HD_OK);
+        assert_int_equal(hd_graph_seal(g[i], NULL, NULL), HD_OK);
+        assert_int_equal(hd_graph_validate(g[i], NULL), HD_OK);
+    }
+    assert_int_equal(hd_graph_merge((const hd_graph *const *)g, 2, NULL, &m, NULL), HD_OK);
+    assert_int_equal(hd_graph_validate(m, NULL), HD_OK);
+    assert_int_equal(hd_graph_thread_count(m), 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        hd_thread_info t = hd_graph_thread(m, i);
+        assert_true(hd_str_equal(t.name, hd_cstr("main")) && hd_str_equal(t.state, hd_cstr("RUNNABLE")));
+        assert_int_equal(t.object, i % 2 ? HD_NONE : 0);
+        assert_int_equal(t.frame_count, i % 2 ? 0 : 3);
+        for (uint32_t k = 0; k < t.frame_count; k++) {
+            hd_stack_frame f = hd_graph_frame(m, t.frames[k]);
+            assert_true(hd_str_equal(f.function, frames[k == 0].function) && f.line == frames[k == 0].line && f.native == (k == 0));
+        }
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        assert_true(hd_graph_root(m, i).thread == 1 + 2 * i && hd_graph_root(m, i).frame == 3);
+    assert_int_equal(hd_graph_thread(m, 4).object, HD_NONE);
+    assert_int_equal(hd_graph_frame(m, 4).function.len, 0);
+    for (uint32_t i = 0; i < 2; i++) hd_graph_free(g[i]);
+    hd_graph_free(m);
+}
+
 static void merging_takes_equal_objects_once(void **state) {
     (void)state;
     hd_graph *g[3], *m = NULL;
@@ -1327,6 +1407,8 @@ static void arguments_are_checked(void **state) {
     assert_int_equal(hd_graph_validate(open, NULL), HD_INVALID);
     assert_int_equal(hd_graph_retained(g, (const uint32_t[]){ 2 }, 1, NULL, &total, NULL), HD_INVALID);
     assert_int_equal(hd_graph_classes_retained(g, &(uint32_t){ 4 }, 1, NULL, &total, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_sets_retained(g, &(uint32_t){ 2 }, (const size_t[]){ 0, 1 }, 1, NULL, &total, NULL), HD_INVALID);
+    assert_int_equal(hd_graph_sets_retained(g, &(uint32_t){ 0 }, (const size_t[]){ 1, 0 }, 1, NULL, &total, NULL), HD_INVALID);
     assert_int_equal(hd_graph_paths(g, 2, 1, NULL, &paths, NULL), HD_INVALID);
     assert_int_equal(hd_dominator_tree(g, of_other, NULL, &b, NULL), HD_INVALID);
     hd_dominator_options wrong = { .cutoff.min_share = 2 };
@@ -1370,6 +1452,8 @@ static hd_graph *filled(const hd_options *options, hd_status *status) {
     if (!*status) *status = hd_graph_add_name(g, hd_cstr("name"), NULL, NULL);
     for (uint32_t i = 2; i < 40 && !*status; i += 3) *status = hd_graph_set_name(g, i, i % 3, 0, NULL);
     for (uint64_t i = 0; i < 10 && !*status; i++) *status = hd_graph_add_root(g, i * 11, i % 3 ? &strong : &weak, NULL);
+    if (!*status) *status = hd_graph_add_frame(g, &(hd_stack_frame){ .function = hd_cstr("f"), .file = hd_cstr("a.c") }, NULL, NULL);
+    if (!*status) *status = hd_graph_add_thread(g, &(hd_thread_info){ .name = hd_cstr("main"), .state = hd_cstr("running"), .frame_count = 1, .frames = (uint32_t[]){ 0 } }, NULL, NULL);
     if (!*status) *status = hd_graph_seal(g, options, NULL);
     return g;
 }
@@ -1394,6 +1478,7 @@ static hd_status run_all(const hd_options *o, bool *whole) {
     if (!status) status = hd_graph_paths(g, 5, 3, o, &p, NULL);
     if (!status) status = hd_graph_classes_retained(g, &(uint32_t){ 3 }, 1, o, &total, NULL);
     if (!status) status = hd_graph_classes_retained(g, (const uint32_t[]){ 3, 1 }, 2, o, totals, NULL);
+    if (!status) status = hd_graph_sets_retained(g, (const uint32_t[]){ 3, 1, 3 }, (const size_t[]){ 0, 1, 3 }, 2, o, totals, NULL);
     if (!status) status = hd_graph_merge((const hd_graph *const[]){ g, g }, 2, o, &m, NULL);
     if (!status) {
         assert_int_equal(hd_graph_validate(m, NULL), HD_OK);
@@ -1464,9 +1549,12 @@ static hd_status answer(unsigned which, const hd_graph *g, const hd_dominators *
         hd_paths *p = NULL;
         status = hd_graph_paths(g, 5, 3, o, &p, err);
         hd_paths_free(p);
-    } else {
+    } else if (which == 5) {
         hd_total total;
         status = hd_graph_classes_retained(g, &(uint32_t){ 3 }, 1, o, &total, err);
+    } else {
+        hd_total totals[2];
+        status = hd_graph_sets_retained(g, (const uint32_t[]){ 3, 1, 3 }, (const size_t[]){ 0, 1, 3 }, 2, o, totals, err);
     }
     return status;
 }
@@ -1480,7 +1568,7 @@ static void every_analysis_keeps_to_its_limit_and_names_it(void **state) {
     (void)state;
     assert_int_equal(status, HD_OK);
     assert_int_equal(hd_graph_dominators(g, NULL, &d, NULL), HD_OK);
-    for (unsigned which = 0; which < 6; which++) {
+    for (unsigned which = 0; which < 7; which++) {
         status = HD_LIMIT;
         for (uint64_t limit = 1; status; limit++) {
             hd__faults f = { 0 };
@@ -1567,6 +1655,7 @@ int main(void) {
         cmocka_unit_test(an_object_with_a_million_references),
         cmocka_unit_test(large_graphs_agree_with_themselves),
         cmocka_unit_test(all_classes_at_once_are_as_one_by_one),
+        cmocka_unit_test(threads_have_stacks_and_roots),
         cmocka_unit_test(merging_takes_equal_objects_once),
         cmocka_unit_test(merging_keeps_how_references_hold),
         cmocka_unit_test(merging_keeps_to_the_limits),
