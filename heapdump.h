@@ -2008,6 +2008,7 @@ typedef struct hd_value {
     hd_str text;                 /* STRING, NAME: the text, which belongs to the document */
     uint64_t external;           /* bytes of the object's size that are outside the heap */
     uint64_t identity;           /* identity hash code; 0: none */
+    uint64_t slots;              /* LENGTH: number of elements that the collection has memory for; 0: unknown */
 } hd_value;
 
 /* A function that returns the values of a graph's objects, for calls that write a graph. hd_dump_values returns the

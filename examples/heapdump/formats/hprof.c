@@ -228,6 +228,7 @@ static bool hprof_index_classes(hprof *h) {
 static bool hprof_seal(hprof *h, const hd_options *options) {
     if (!hprof_take_late(h) || !hprof_name_classes(h) || !hprof_order(h) || !hprof_sizes(h) || !hprof_add_roots(h))
         return false;
+    hprof_take_slots(h);
     room_free(&h->lines, h->sized, h->sized_room, sizeof *h->sized);
     room_free(&h->lines, h->order, h->order_room, sizeof *h->order);
     room_free(&h->lines, h->late, h->late_room, 1);
@@ -253,7 +254,9 @@ void hprof_free(void *document) {
         { h->wide, h->wide_room * sizeof *h->wide }, { h->gap, h->gap_room * sizeof *h->gap },
         { h->order, h->order_room * sizeof *h->order }, { h->thread, h->thread_room * sizeof *h->thread },
         { h->frame, h->frame_room * sizeof *h->frame }, { h->trace, h->trace_room * sizeof *h->trace },
-        { h->frame_ids, h->frame_id_room * sizeof *h->frame_ids }, { h->root, h->root_room * sizeof *h->root },
+        { h->frame_ids, h->frame_id_room * sizeof *h->frame_ids },
+        { h->frame_numbers, h->frame_number_room * sizeof *h->frame_numbers },
+        { h->root, h->root_room * sizeof *h->root },
         { h->by_graph, h->by_graph_room * sizeof *h->by_graph },
         { h->frame_of.slot, h->frame_of.room * sizeof *h->frame_of.slot },
         { h->trace_of.slot, h->trace_of.room * sizeof *h->trace_of.slot },
@@ -271,7 +274,7 @@ static bool hprof_begin(hprof *h, hd_dump *dump, hd_in in, const hd_options *opt
     h->allocator = options->allocator;
     hd_dump_set_document(dump, h, 0);
     h->lines = hd_lines_of(hd_dump_window(dump, in), hd_dump_reporter(dump), err);
-    h->name_name = h->value_name = h->referent_name = HPROF_NONE;
+    h->referent_name = HPROF_NONE;
     h->total = in.data || in.size ? in.size : HD_UNKNOWN;
     h->seed = (uint64_t)(uintptr_t)h * 0x9e3779b97f4a7c15u ^ (uint64_t)clock() << 32 ^ (uint64_t)time(NULL);
     desc.allocator = options->allocator;
@@ -327,6 +330,9 @@ void hprof_value(const void *document, uint32_t object, hd_value *value) {
     case HPROF_BOXED: if ((kept = hprof_kept_of(h, object))) hprof_boxed_value(kept, value); break;
     case HPROF_NAMED:
     case HPROF_THREAD: hprof_name_value(h, object, value); break;
+    case HPROF_COUNTED:
+    case HPROF_DEQUE: hprof_count_value(h, object, c, value); break;
+    case HPROF_WRAPPED: hprof_wrapped_value(h, object, c, value); break;
     default: break;
     }
 }

@@ -92,6 +92,7 @@ HD_UNUSED static uint32_t hprof_class_at(hprof *h, uint64_t id, uint64_t name) {
     c->id = id;
     c->name = name;
     c->object = c->up = c->over = HPROF_NONE;
+    c->number_at[0] = c->number_at[1] = c->object_at[0] = c->object_at[1] = HPROF_NONE;
     type = hprof_array_type(hprof_string(h, name));
     if (type ? !hprof_primitive(h, type, &c->in_graph) : !hprof_graph_class(h, id, &c->in_graph)) return HPROF_NONE;
     if (!hprof_map_put(h, &h->class_of, id, i)) return HPROF_NONE;
@@ -114,27 +115,75 @@ HD_UNUSED static bool hprof_field_name(hprof *h, uint64_t id, hd_str before, uin
         }
     }
     h->status = hd_graph_add_name(h->graph, text, number, h->lines.err);
-    if (!before.len && hd_str_equal(text, hd_cstr("name"))) h->name_name = *number;
-    if (!before.len && hd_str_equal(text, hd_cstr("value"))) h->value_name = *number;
     if (!before.len && hd_str_equal(text, hd_cstr("referent"))) h->referent_name = *number;
     return !h->status && (before.len || hprof_map_put(h, &h->name_of, id, *number));
 }
 
+/* The rule for a class, or NULL. */
+HD_UNUSED static const hprof_rule *hprof_rule_of(hd_str name) {
+    static const hprof_rule rules[] = {
+        { "java/lang/String", HPROF_STRING, { "coder" }, { "value" }, 1 },
+        { "java/lang/Integer", HPROF_BOXED, { "value" }, { 0 }, 1 },
+        { "java/lang/Long", HPROF_BOXED, { "value" }, { 0 }, 1 },
+        { "java/lang/Short", HPROF_BOXED, { "value" }, { 0 }, 1 },
+        { "java/lang/Byte", HPROF_BOXED, { "value" }, { 0 }, 1 },
+        { "java/lang/Character", HPROF_BOXED, { "value" }, { 0 }, 1 },
+        { "java/lang/Boolean", HPROF_BOXED, { "value" }, { 0 }, 1 },
+        { "java/lang/Float", HPROF_BOXED, { "value" }, { 0 }, 1 },
+        { "java/lang/Double", HPROF_BOXED, { "value" }, { 0 }, 1 },
+        { "java/lang/Enum", HPROF_NAMED, { 0 }, { 0 }, 1 },
+        { "java/lang/Thread", HPROF_THREAD, { "threadStatus" }, { "name", "holder" }, 1 },
+        { "java/lang/Thread$FieldHolder", HPROF_HOLDER, { "threadStatus" }, { 0 }, 1 },
+        { "java/util/ArrayList", HPROF_COUNTED, { "size" }, { "elementData" }, 1 },
+        { "java/util/ArrayDeque", HPROF_DEQUE, { "head", "tail" }, { "elements" }, 1 },
+        { "java/util/EnumMap", HPROF_COUNTED, { "size" }, { "vals" }, 1 },
+        { "java/util/HashMap", HPROF_COUNTED, { "size" }, { "table" }, 1 },
+        { "java/util/HashSet", HPROF_WRAPPED, { 0 }, { "map" }, 1 },
+        { "java/util/Hashtable", HPROF_COUNTED, { "count" }, { "table" }, 1 },
+        { "java/util/IdentityHashMap", HPROF_COUNTED, { "size" }, { "table" }, 2 }, /* key and value in turn */
+        { "java/util/LinkedList", HPROF_COUNTED, { "size" }, { 0 }, 1 },
+        { "java/util/PriorityQueue", HPROF_COUNTED, { "size" }, { "queue" }, 1 },
+        { "java/util/Properties", HPROF_WRAPPED, { 0 }, { "map" }, 1 },
+        { "java/util/TreeMap", HPROF_COUNTED, { "size" }, { 0 }, 1 },
+        { "java/util/TreeSet", HPROF_WRAPPED, { 0 }, { "m" }, 1 },
+        { "java/util/Vector", HPROF_COUNTED, { "elementCount" }, { "elementData" }, 1 },
+        { "java/util/WeakHashMap", HPROF_COUNTED, { "size" }, { "table" }, 1 },
+        { "java/util/concurrent/ConcurrentHashMap", HPROF_COUNTED, { "baseCount" }, { "table" }, 1 },
+        { "java/util/concurrent/ConcurrentHashMap$CounterCell", HPROF_BOXED, { "value" }, { 0 }, 1 } };
+    if (name.len < 14 || memcmp(name.data, "java/", 5)) return NULL;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (hd_str_equal(name, hd_cstr(rules[i].name))) return &rules[i];
+    return NULL;
+}
+
+/* Finds the fields of a class's own rule. */
+HD_UNUSED static void hprof_rule_fields(const hprof *h, hprof_class *c) {
+    for (uint32_t i = 0, at = 0; i < c->field_count; i++) {
+        uint64_t name = h->field_names[c->field + i];
+        uint8_t type = h->field_types[c->field + i];
+        for (int k = 0; k < 2; k++) {
+            const char *wanted = type == HPROF_OBJECT ? c->rule->object[k] : c->rule->number[k];
+            if (!wanted || !hprof_is(h, name, wanted)) continue;
+            if (type == HPROF_OBJECT) c->object_at[k] = at;
+            else c->number_at[k] = at, c->number_type[k] = type;
+        }
+        at += hprof_width(h, type);
+    }
+}
+
 /* Sets how instances of a class hold `referent`, and which kind of value they have. */
 HD_UNUSED static void hprof_class_kind(hprof *h, hprof_class *c) {
-    static const struct { const char *name; uint8_t holds, says; } kinds[] = {
-        { "java/lang/ref/SoftReference", HPROF_SOFT, 0 }, { "java/lang/ref/WeakReference", HPROF_WEAK, 0 },
-        { "java/lang/ref/PhantomReference", HPROF_WEAK, 0 }, { "java/lang/String", 0, HPROF_STRING },
-        { "java/lang/Integer", 0, HPROF_BOXED }, { "java/lang/Long", 0, HPROF_BOXED },
-        { "java/lang/Short", 0, HPROF_BOXED }, { "java/lang/Byte", 0, HPROF_BOXED },
-        { "java/lang/Character", 0, HPROF_BOXED }, { "java/lang/Boolean", 0, HPROF_BOXED },
-        { "java/lang/Float", 0, HPROF_BOXED }, { "java/lang/Double", 0, HPROF_BOXED },
-        { "java/lang/Enum", 0, HPROF_NAMED }, { "java/lang/Thread", 0, HPROF_THREAD } };
+    static const struct { const char *name; uint8_t holds; } kinds[] = {
+        { "java/lang/ref/SoftReference", HPROF_SOFT }, { "java/lang/ref/WeakReference", HPROF_WEAK },
+        { "java/lang/ref/PhantomReference", HPROF_WEAK } };
     hd_str name = hprof_string(h, c->name);
     if (c->over != HPROF_NONE) c->holds = h->classes[c->over].holds, c->says = h->classes[c->over].says;
-    if (name.len < 14 || memcmp(name.data, "java/lang/", 10)) return;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (hd_str_equal(name, hd_cstr(kinds[i].name))) c->holds = kinds[i].holds, c->says = kinds[i].says;
+        if (hd_str_equal(name, hd_cstr(kinds[i].name))) c->holds = kinds[i].holds;
+    c->rule = hprof_rule_of(name);
+    if (!c->rule) return;
+    c->says = c->rule->says;
+    hprof_rule_fields(h, c);
 }
 
 /* Finds the super classes of a class. False: the record of one is still missing, or they run in a circle. */

@@ -53,37 +53,48 @@ HD_UNUSED static bool hprof_refer(hprof *h, hprof_batch *b, uint64_t id, uint32_
 
 HD_UNUSED static bool hprof_keep(hprof *h, uint8_t type, uint64_t at, uint32_t size) {
     if (!ROOM(&h->lines, h->kept, h->kept_count, 1, h->kept_room)) return hprof_fail(h);
-    h->kept[h->kept_count++] = (hprof_kept){ h->objects - 1, type, at, size };
+    h->kept[h->kept_count++] = (hprof_kept){ at, h->objects - 1, size, 0, type };
     return true;
 }
 
-/* The value of a boxed number, and whether a string has two bytes a character. */
-HD_UNUSED static bool hprof_says(hprof *h, const hprof_class *c, const uint8_t *data) {
-    for (uint32_t i = 0, at = 0; i < c->field_count; i++) {
-        uint64_t name = h->field_names[c->field + i];
-        uint8_t type = h->field_types[c->field + i];
-        uint32_t width = hprof_width(h, type);
-        const uint8_t *p = data + at;
-        at += width;
-        if (c->says == HPROF_BOXED && hprof_is(h, name, "value"))
-            return hprof_keep(h, type, width == 8 ? hprof_get64(p) : width == 4 ? hprof_get32(p)
-                                       : width == 2 ? hprof_get16(p) : *p, 0);
-        if (c->says != HPROF_STRING || type != HPROF_BYTE || *p != 1 || !hprof_is(h, name, "coder")) continue;
+HD_UNUSED static uint64_t hprof_number(const uint8_t *p, uint32_t width) {
+    return width == 8 ? hprof_get64(p) : width == 4 ? hprof_get32(p) : width == 2 ? hprof_get16(p) : *p;
+}
+
+/* The value of a collection: its number of elements and its array. */
+HD_UNUSED static bool hprof_keep_count(hprof *h, uint8_t type, uint64_t count, uint64_t array) {
+    if (!hprof_keep(h, type, count, (uint32_t)(array >> 3))) return false;
+    h->kept[h->kept_count - 1].high = (uint32_t)(array >> 35);
+    return true;
+}
+
+/* The fields of the last object that the rule of a class names. `data`: the part of this class. */
+HD_UNUSED static bool hprof_says(hprof *h, const hprof_class *part, uint64_t id, const uint8_t *data) {
+    uint64_t number[2] = { 0, 0 }, object[2] = { 0, 0 };
+    uint8_t type = part->number_type[0];
+    for (int k = 0; k < 2; k++) {
+        if (part->number_at[k] != HPROF_NONE)
+            number[k] = hprof_number(data + part->number_at[k], hprof_width(h, part->number_type[k]));
+        if (part->object_at[k] != HPROF_NONE) object[k] = hprof_id(h, data + part->object_at[k]);
+    }
+    switch (part->rule->says) {
+    case HPROF_STRING:
+        h->sized[h->sized_count - 1].length = (uint32_t)(object[0] >> 3);
+        if (number[0] != 1) return true;
         if (!ROOM(&h->lines, h->wide, h->wide_count, 1, h->wide_room)) return hprof_fail(h);
         h->wide[h->wide_count++] = h->objects - 1;
+        return true;
+    case HPROF_THREAD:
+        if (!ROOM(&h->lines, h->thread, h->thread_count, 1, h->thread_room)) return hprof_fail(h);
+        h->thread[h->thread_count++] = (hprof_thread){ id, object[0], object[1] };
+        return !type || hprof_keep(h, type, number[0], 0);
+    case HPROF_BOXED:
+    case HPROF_HOLDER: return !type || hprof_keep(h, type, number[0], 0);
+    case HPROF_COUNTED: return !type || hprof_keep_count(h, type, number[0], object[0]);
+    case HPROF_DEQUE:
+        return !type || hprof_keep_count(h, HPROF_LONG, number[0] << 32 | (uint32_t)number[1], object[0]);
+    default: return true;
     }
-    return true;
-}
-
-/* The text of a string, the name of a thread. */
-HD_UNUSED static bool hprof_says_reference(hprof *h, const hprof_class *c, uint64_t id, uint64_t target,
-                                           uint32_t name) {
-    if (c->says == HPROF_STRING && name == h->value_name)
-        h->sized[h->sized_count - 1].length = (uint32_t)(target >> 3);
-    if (c->says != HPROF_THREAD || name != h->name_name) return true;
-    if (!ROOM(&h->lines, h->thread, h->thread_count, 1, h->thread_room)) return hprof_fail(h);
-    h->thread[h->thread_count++] = (hprof_thread){ id, target };
-    return true;
 }
 
 /* An instance of a class, if all its super classes are known. */
@@ -102,11 +113,10 @@ HD_UNUSED static bool hprof_instance(hprof *h, uint64_t id, uint32_t class_index
             bool weak = c->holds == HPROF_WEAK && ref.name == h->referent_name &&
                         hprof_is(h, part->name, "java/lang/ref/Reference");
             if (!hprof_refer(h, &b, target, ref.name, weak ? HPROF_WEAK : HPROF_STRONG)) return false;
-            if (c->says && !hprof_says_reference(h, c, id, target, ref.name)) return false;
         }
+        if (part->rule && !hprof_says(h, part, id, data + (size - left))) return false;
         left -= part->own_bytes;
     }
-    if (c->says && size >= c->own_bytes && !hprof_says(h, c, data)) return false;
     return hprof_flush(h, &b);
 }
 

@@ -26,8 +26,18 @@ typedef struct hprof_ref { uint32_t offset, name; } hprof_ref; /* offset in the 
 /* How references of java.lang.ref hold. */
 enum { HPROF_STRONG, HPROF_SOFT, HPROF_WEAK };
 
-/* Kinds of values that instances of a class have. */
-enum { HPROF_PLAIN, HPROF_STRING, HPROF_BOXED, HPROF_NAMED, HPROF_THREAD };
+/* Kinds of values that instances of a class have. HOLDER: fields of a thread. COUNTED: a collection with a field for
+   the number of its elements. DEQUE: a ring with the positions of both ends. WRAPPED: with another collection. */
+enum { HPROF_PLAIN, HPROF_STRING, HPROF_BOXED, HPROF_NAMED, HPROF_THREAD, HPROF_HOLDER, HPROF_COUNTED, HPROF_DEQUE,
+       HPROF_WRAPPED };
+
+/* A class of the Java library, and those of its fields that form a value. */
+typedef struct hprof_rule {
+    const char *name;
+    uint8_t says;
+    const char *number[2], *object[2]; /* its own fields with numbers, and with references */
+    uint32_t slot_size;          /* elements of the array in object[0] for each slot [1] */
+} hprof_rule;
 
 typedef struct hprof_class {
     uint64_t id, name, super, loader;
@@ -41,6 +51,9 @@ typedef struct hprof_class {
     uint32_t over;               /* the super class, or HPROF_NONE */
     uint32_t tried;              /* number of class dumps when its super classes were last sought in vain */
     uint8_t state, holds, says;
+    uint8_t number_type[2];
+    uint32_t number_at[2], object_at[2]; /* offsets of the fields of `rule`; HPROF_NONE: none */
+    const hprof_rule *rule;      /* of the class itself; NULL: none */
     uint32_t static_bytes[2];    /* of static fields, with references of 4 and of 8 bytes */
     uint32_t size;               /* of an instance in the JVM; 0: unknown */
     uint32_t gap;                /* least distance of an instance to the next object; 0: unknown */
@@ -49,10 +62,12 @@ typedef struct hprof_class {
 
 /* A primitive array with text, or the primitive value of an object. */
 typedef struct hprof_kept {
-    uint32_t object;
-    uint8_t type;
     uint64_t at;                 /* in hprof.bytes, or the value */
-    uint32_t size;               /* of the whole text; hprof.bytes has HPROF_TEXT bytes of it at most */
+    uint32_t object;
+    uint32_t size;               /* of the whole text; hprof.bytes has HPROF_TEXT bytes of it at most. In a
+                                    collection: length of its array; while reading, bits 3 to 34 of its id */
+    uint32_t high;               /* the other bits of that id */
+    uint8_t type;
 } hprof_kept;
 
 /* An object, until its size is known. */
@@ -71,18 +86,20 @@ typedef struct hprof_frame {
 } hprof_frame;
 
 typedef struct hprof_trace {
-    uint32_t thread, count;      /* thread: its serial number */
+    uint32_t count;
+    bool taken;                  /* a thread of the graph has it */
     size_t frame;                /* innermost first, in hprof.frame_ids */
 } hprof_trace;
 
 typedef struct hprof_root_record {
     uint64_t id;
-    uint32_t thread, frame;      /* serial number and position in the stack, or HPROF_NONE */
+    uint32_t thread, frame;      /* serial number and position in the stack, or HPROF_NONE; in the root of a thread
+                                    the serial number of its stack */
     uint8_t kind;                /* in hprof_roots */
 } hprof_root_record;
 
-/* A thread, or another object with a name. */
-typedef struct hprof_thread { uint64_t id, name; } hprof_thread;
+/* An object of java.lang.Thread; holder: the object with its other fields. */
+typedef struct hprof_thread { uint64_t id, name, holder; } hprof_thread;
 
 typedef struct hprof {
     hd_allocator allocator;
@@ -114,9 +131,11 @@ typedef struct hprof {
     hprof_frame *frame;          /* STACK FRAME records */
     hprof_trace *trace;          /* STACK TRACE records */
     uint64_t *frame_ids;         /* of all traces */
+    uint32_t *frame_numbers;     /* in h->frame; frame_count: unknown */
     hprof_root_record *root;     /* roots, until all threads and frames are known */
-    size_t frame_count, frame_room, trace_count, trace_room, frame_id_count, frame_id_room, root_count, root_room;
-    hprof_map frame_of, trace_of, label_of, serial_of; /* serial_of: classes by their serial number */
+    size_t frame_count, frame_room, trace_count, trace_room, frame_id_count, frame_id_room, root_count, root_room,
+        frame_number_room;
+    hprof_map frame_of, trace_of, label_of, serial_of; /* trace_of, serial_of: traces and classes by serial number */
 
     hd_graph *graph;
     uint32_t objects;            /* added to the graph */
@@ -126,7 +145,7 @@ typedef struct hprof {
     size_t order_room;
     hprof_thread *thread;
     size_t thread_count, thread_room;
-    uint32_t name_name, value_name, referent_name; /* numbers of these names in the graph, or HPROF_NONE */
+    uint32_t referent_name;      /* number of this name in the graph, or HPROF_NONE */
     uint8_t *late;               /* instances that came before their class */
     size_t late_size, late_room;
 

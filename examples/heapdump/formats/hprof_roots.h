@@ -4,7 +4,7 @@
 
 #include "hprof_values.h"
 
-enum { HPROF_LABEL = 256 };      /* bytes of a root's name at most */
+enum { HPROF_LABEL = 256, HPROF_NAME = 64 }; /* bytes at most: of a root's name, and of a thread's in it */
 
 typedef struct hprof_root_kind {
     uint8_t tag, words, ids;     /* words: u4 behind the id; ids: ids behind it */
@@ -41,7 +41,7 @@ HD_UNUSED static bool hprof_root(hprof *h, const hprof_root_kind *kind, uint64_t
     p = h->lines.window->at;
     r.id = hprof_id(h, p + 1);
     if (kind->words) r.thread = hprof_get32(p + 1 + h->id_size);
-    if (kind->words == 2 && kind->tag != 0x08) r.frame = hprof_get32(p + 5 + h->id_size);
+    if (kind->words == 2) r.frame = hprof_get32(p + 5 + h->id_size);
     h->lines.window->at += n;
     if (!r.id) return true;
     if (!ROOM(&h->lines, h->root, h->root_count, 1, h->root_room)) return hprof_fail(h);
@@ -70,12 +70,14 @@ HD_UNUSED static void hprof_take_frame(hprof *h, uint64_t length) {
 
 HD_UNUSED static void hprof_take_trace(hprof *h, uint64_t length) {
     hprof_trace t;
+    uint32_t serial;
     if (length < 12) {
         hprof_wrong(h, hprof_offset(h), "a short stack trace");
         return;
     }
     if (!hprof_need(h, 12)) return;
-    t.thread = hprof_get32(h->lines.window->at + 4);
+    serial = hprof_get32(h->lines.window->at);
+    t.taken = false;
     t.count = hprof_get32(h->lines.window->at + 8);
     t.frame = h->frame_id_count;
     if ((length - 12) / h->id_size < t.count) {
@@ -93,90 +95,186 @@ HD_UNUSED static void hprof_take_trace(hprof *h, uint64_t length) {
         h->lines.window->at += h->id_size;
     }
     if (!ROOM(&h->lines, h->trace, h->trace_count, 1, h->trace_room)) hprof_fail(h);
-    else if (hprof_map_put(h, &h->trace_of, t.thread, (uint32_t)h->trace_count)) h->trace[h->trace_count++] = t;
+    else if (hprof_map_put(h, &h->trace_of, serial, (uint32_t)h->trace_count)) h->trace[h->trace_count++] = t;
 }
 
-/* "Shop.run (Shop.java:41)"; empty for an unknown frame. */
-HD_UNUSED static void hprof_frame_text(const hprof *h, const hprof_frame *f, char *to, size_t room) {
+/* "Shop.run", at most `room` bytes. */
+HD_UNUSED static hd_str hprof_frame_name(const hprof *h, const hprof_frame *f, char *to, size_t room) {
     uint32_t of = hprof_map_get(h, &h->serial_of, f->of);
-    hd_str method = hprof_string(h, f->method), source = hprof_string(h, f->source);
-    char name[128];
-    size_t n = of == HPROF_NONE ? 0 : hprof_class_name(hprof_string(h, h->classes[of].name), name, sizeof name);
-    if (n > sizeof name) n = sizeof name;
-    n = (size_t)snprintf(to, room, "%.*s%s%.*s", (int)n, name, n ? "." : "", (int)(method.len < 64 ? method.len : 64),
-                         method.data);
-    if (n >= room || !source.len) return;
-    source.len = source.len < 64 ? source.len : 64;
-    if (f->line > 0) snprintf(to + n, room - n, " (%.*s:%d)", (int)source.len, source.data, (int)f->line);
-    else snprintf(to + n, room - n, f->line == -3 ? " (native)" : " (%.*s)", (int)source.len, source.data);
+    hd_str method = hprof_string(h, f->method);
+    size_t n = of == HPROF_NONE ? 0 : hprof_class_name(hprof_string(h, h->classes[of].name), to, room);
+    if (n > room) n = room;
+    if (n && n < room) to[n++] = '.';
+    if (method.len > room - n) method.len = room - n;
+    if (method.len) memcpy(to + n, method.data, method.len);
+    return (hd_str){ to, n + method.len };
 }
 
-/* The frame of a root, or NULL. */
-HD_UNUSED static const hprof_frame *hprof_frame_at(const hprof *h, const hprof_root_record *r) {
-    uint32_t i = r->frame == HPROF_NONE ? HPROF_NONE : hprof_map_get(h, &h->trace_of, r->thread);
-    if (i == HPROF_NONE || r->frame >= h->trace[i].count) return NULL;
-    i = hprof_map_get(h, &h->frame_of, h->frame_ids[h->trace[i].frame + r->frame]);
-    return i == HPROF_NONE ? NULL : &h->frame[i];
+HD_UNUSED static hd_str hprof_cut(hd_str text, size_t most) {
+    if (text.len > most) text.len = most;
+    return text;
 }
 
-typedef struct hprof_label {
-    char text[HPROF_LABEL];
-} hprof_label;
+/* A frame of a trace by its place in frame_ids, or NULL. */
+HD_UNUSED static const hprof_frame *hprof_frame_at(const hprof *h, size_t place) {
+    uint32_t number = h->frame_numbers[place];
+    return number < h->frame_count ? &h->frame[number] : NULL;
+}
 
-HD_UNUSED static void hprof_label_of(const hprof *h, const hprof_root_record *r, hd_str thread, hprof_label *label) {
+/* Adds all stack frames to the graph with the same numbers, then an empty one in place of unknown frames. */
+HD_UNUSED static bool hprof_add_frames(hprof *h) {
+    hd_stack_frame none = HD_ZERO;
+    for (size_t i = 0; i < h->frame_count && !h->status; i++) {
+        const hprof_frame *f = &h->frame[i];
+        char name[HPROF_LABEL];
+        hd_stack_frame frame = HD_ZERO;
+        frame.function = hprof_frame_name(h, f, name, sizeof name);
+        frame.file = hprof_cut(hprof_string(h, f->source), HPROF_LABEL);
+        frame.line = f->line > 0 ? (uint32_t)f->line : 0;
+        frame.native = f->line == -3;
+        h->status = hd_graph_add_frame(h->graph, &frame, NULL, h->lines.err);
+    }
+    if (!h->status) h->status = hd_graph_add_frame(h->graph, &none, NULL, h->lines.err);
+    if (h->status) return false;
+    if (!room_grow(&h->lines, &h->frame_numbers, 0, h->frame_id_count + 1, &h->frame_number_room,
+                   sizeof *h->frame_numbers))
+        return hprof_fail(h);
+    for (size_t i = 0; i < h->frame_id_count; i++) {
+        uint32_t number = hprof_map_get(h, &h->frame_of, h->frame_ids[i]);
+        h->frame_numbers[i] = number == HPROF_NONE ? (uint32_t)h->frame_count : number;
+    }
+    return true;
+}
+
+/* Threads. --------------------------------------------------------------------------------------- */
+
+/* A thread of the graph, for the labels of its roots. */
+typedef struct hprof_known_thread {
+    uint32_t trace;              /* HPROF_NONE: no stack */
+    size_t name_size;
+    char name[HPROF_NAME];
+} hprof_known_thread;
+
+/* Threads by their serial number; objects of java.lang.Thread by id. */
+typedef struct hprof_threads {
+    hprof_map number, named;
+    hprof_known_thread *known;
+    size_t count, room;
+} hprof_threads;
+
+/* The state as java.lang.Thread.getState returns it; empty: unknown. */
+HD_UNUSED static const char *hprof_state(const hprof *h, const hprof_thread *t) {
+    static const struct { uint32_t bit; const char *name; } states[] = {
+        { 0x4, "RUNNABLE" }, { 0x400, "BLOCKED" }, { 0x10, "WAITING" }, { 0x20, "TIMED_WAITING" },
+        { 0x2, "TERMINATED" }, { 0x1, "RUNNABLE" } };
+    uint32_t object = hprof_find(h, t->id), holder = t->holder ? hprof_find(h, t->holder) : HPROF_NONE;
+    const hprof_kept *kept = object == HPROF_NONE ? NULL : hprof_kept_of(h, object);
+    if (!kept && holder != HPROF_NONE) kept = hprof_kept_of(h, holder);
+    if (!kept || kept->type != HPROF_INT) return "";
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (kept->at & states[i].bit) return states[i].name;
+    return "NEW";
+}
+
+/* Adds a thread of the graph for the root of its object. A stack belongs to one thread. */
+HD_UNUSED static bool hprof_add_thread(hprof *h, hprof_threads *threads, const hprof_root_record *r) {
+    hd_thread_info info = HD_ZERO;
+    hprof_known_thread *known;
+    uint32_t named = hprof_map_get(h, &threads->named, r->id), trace = hprof_map_get(h, &h->trace_of, r->frame);
+    if (!ROOM(&h->lines, threads->known, threads->count, 1, threads->room)) return hprof_fail(h);
+    known = &threads->known[threads->count];
+    if (trace != HPROF_NONE && h->trace[trace].taken) trace = HPROF_NONE;
+    known->trace = trace;
+    known->name_size = 0;
+    info.id = r->id;
+    if (named != HPROF_NONE) {
+        info.name = hprof_text_of(h, h->thread[named].name, known->name, sizeof known->name);
+        known->name_size = info.name.len;
+        info.state = hd_cstr(hprof_state(h, &h->thread[named]));
+    }
+    if (trace != HPROF_NONE) {
+        h->trace[trace].taken = true;
+        info.frame_count = h->trace[trace].count;
+        info.frames = h->frame_numbers + h->trace[trace].frame;
+    }
+    h->status = hd_graph_add_thread(h->graph, &info, NULL, h->lines.err);
+    return !h->status && hprof_map_put(h, &threads->number, r->thread, (uint32_t)threads->count++);
+}
+
+HD_UNUSED static void hprof_add_threads(hprof *h, hprof_threads *threads) {
+    for (uint32_t i = 0; i < h->thread_count && !h->status; i++)
+        hprof_map_put(h, &threads->named, h->thread[i].id, i);
+    for (size_t i = 0; i < h->root_count && !h->status; i++)
+        if (hprof_roots[h->root[i].kind].tag == 0x08 &&
+            hprof_map_get(h, &threads->number, h->root[i].thread) == HPROF_NONE)
+            hprof_add_thread(h, threads, &h->root[i]);
+}
+
+/* Roots. ----------------------------------------------------------------------------------------- */
+
+/* The thread of a root and the position in its stack, as in hd_root; zeros where the file does not name them. */
+HD_UNUSED static void hprof_place_root(const hprof *h, const hprof_threads *threads, const hprof_root_record *r,
+                                       hd_root *root) {
+    uint32_t i = r->thread == HPROF_NONE ? HPROF_NONE : hprof_map_get(h, &threads->number, r->thread);
+    uint32_t trace = i == HPROF_NONE ? HPROF_NONE : threads->known[i].trace;
+    if (i == HPROF_NONE) return;
+    root->thread = i + 1;
+    if (hprof_roots[r->kind].tag != 0x08 && trace != HPROF_NONE && r->frame < h->trace[trace].count)
+        root->frame = r->frame + 1;
+}
+
+/* "local variable of thread main, Shop.run (Shop.java:41)". */
+HD_UNUSED static void hprof_label_of(const hprof *h, const hprof_threads *threads, const hprof_root_record *r,
+                                     const hd_root *root, char label[HPROF_LABEL]) {
     const hprof_root_kind *kind = &hprof_roots[r->kind];
-    const hprof_frame *f = hprof_frame_at(h, r);
-    char frame[HPROF_LABEL] = "";
-    int n = snprintf(label->text, sizeof label->text, "%s", kind->name);
-    if (f) hprof_frame_text(h, f, frame, sizeof frame);
-    thread.len = thread.len < 64 ? thread.len : 64;
-    if (thread.len)
-        n += snprintf(label->text + n, sizeof label->text - (size_t)n, "%s %.*s",
-                      kind->tag == 0x08 ? "" : " of thread", (int)thread.len, thread.data);
-    if (*frame) snprintf(label->text + n, sizeof label->text - (size_t)n, ", %.200s", frame);
+    const hprof_known_thread *t = root->thread ? &threads->known[root->thread - 1] : NULL;
+    const hprof_frame *f;
+    char name[HPROF_LABEL / 2];
+    hd_str method, source;
+    int n = snprintf(label, HPROF_LABEL, "%s", kind->name);
+    if (t && t->name_size)
+        n += snprintf(label + n, HPROF_LABEL - (size_t)n, "%s %.*s", kind->tag == 0x08 ? "" : " of thread",
+                      (int)t->name_size, t->name);
+    if (!t || !root->frame) return;
+    f = hprof_frame_at(h, h->trace[t->trace].frame + root->frame - 1);
+    if (!f) return;
+    method = hprof_frame_name(h, f, name, sizeof name);
+    source = hprof_cut(hprof_string(h, f->source), HPROF_NAME);
+    n += snprintf(label + n, HPROF_LABEL - (size_t)n, ", %.*s", (int)method.len, method.data);
+    if (n >= HPROF_LABEL || !source.len) return;
+    if (f->line > 0)
+        snprintf(label + n, HPROF_LABEL - (size_t)n, " (%.*s:%d)", (int)source.len, source.data, (int)f->line);
+    else if (f->line == -3) snprintf(label + n, HPROF_LABEL - (size_t)n, " (native)");
+    else snprintf(label + n, HPROF_LABEL - (size_t)n, " (%.*s)", (int)source.len, source.data);
 }
 
-/* Threads by the number of their root, and their names by their object. */
-typedef struct hprof_threads { hprof_map root, name; } hprof_threads;
-
-HD_UNUSED static void hprof_find_threads(hprof *h, hprof_threads *threads) {
-    for (uint32_t i = 0; i < h->root_count && !h->status; i++)
-        if (hprof_roots[h->root[i].kind].tag == 0x08) hprof_map_put(h, &threads->root, h->root[i].thread, i);
-    for (uint32_t i = 0; i < h->thread_count && !h->status; i++) hprof_map_put(h, &threads->name, h->thread[i].id, i);
-}
-
-/* The name of the thread of a root, as far as it fits. */
-HD_UNUSED static hd_str hprof_thread_name(const hprof *h, const hprof_threads *threads, uint32_t thread, char *to,
-                                          size_t room) {
-    uint32_t i = hprof_map_get(h, &threads->root, thread);
-    if (i != HPROF_NONE) i = hprof_map_get(h, &threads->name, h->root[i].id);
-    return i == HPROF_NONE ? hd_cstr("") : hprof_text_of(h, h->thread[i].name, to, room);
-}
-
-/* Adds the roots to the graph. Equal names are stored once. */
+/* Adds the roots to the graph, after threads and frames. Equal names are stored once. */
 HD_UNUSED static bool hprof_add_roots(hprof *h) {
-    hprof_threads threads = { { 0 }, { 0 } };
-    hprof_find_threads(h, &threads);
+    hprof_threads threads = { { 0 }, { 0 }, NULL, 0, 0 };
+    if (hprof_add_frames(h)) hprof_add_threads(h, &threads);
     for (size_t i = 0; i < h->root_count && !h->status; i++) {
         const hprof_root_record *r = &h->root[i];
-        uint64_t key = (uint64_t)r->kind << 58 ^ (uint64_t)r->thread << 29 ^ r->frame;
-        uint32_t known = hprof_map_get(h, &h->label_of, key);
+        uint64_t key;
+        uint32_t known;
         hd_root root = HD_ZERO;
         root.kind = hprof_roots[r->kind].kind;
         root.flags = hprof_roots[r->kind].flags;
         root.container = HD_NONE;
+        hprof_place_root(h, &threads, r, &root);
+        key = (uint64_t)r->kind << 58 ^ (uint64_t)root.thread << 29 ^ root.frame;
+        known = hprof_map_get(h, &h->label_of, key);
         if (known == HPROF_NONE) {
-            hprof_label label;
-            char name[64];
-            hprof_label_of(h, r, hprof_thread_name(h, &threads, r->thread, name, sizeof name), &label);
-            h->status = hd_graph_add_name(h->graph, hd_cstr(label.text), &known, h->lines.err);
+            char label[HPROF_LABEL];
+            hprof_label_of(h, &threads, r, &root, label);
+            h->status = hd_graph_add_name(h->graph, hd_cstr(label), &known, h->lines.err);
             if (h->status || !hprof_map_put(h, &h->label_of, key, known)) break;
         }
         root.name = known + 1;
         h->status = hd_graph_add_root(h->graph, r->id, &root, h->lines.err);
     }
-    room_free(&h->lines, threads.root.slot, threads.root.room, sizeof *threads.root.slot);
-    room_free(&h->lines, threads.name.slot, threads.name.room, sizeof *threads.name.slot);
+    room_free(&h->lines, threads.number.slot, threads.number.room, sizeof *threads.number.slot);
+    room_free(&h->lines, threads.named.slot, threads.named.room, sizeof *threads.named.slot);
+    room_free(&h->lines, threads.known, threads.room, sizeof *threads.known);
     return !h->status;
 }
 

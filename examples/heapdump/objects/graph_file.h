@@ -18,7 +18,7 @@ void objects_close(objects *o);
 int objects_open(const arguments *a, const char *file, bool dominators, objects *o);
 void put_class(FILE *out, const hd_graph *graph, uint32_t class_index);
 int put_class_within(FILE *out, const screen *s, const hd_graph *graph, uint32_t class_index, int room);
-/* The class of an object and its own name. */
+/* The class of an object and its own name, or its number of elements. */
 int put_object_within(FILE *out, const screen *s, const objects *o, uint32_t object, int room);
 void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index);
 void put_id(FILE *out, const objects *o, uint64_t id, int width);
@@ -37,8 +37,13 @@ hd_str name_of(const objects *o, uint32_t object);
 /* Whether the format has values of objects besides names, and the value of an object: Dart, HPROF. */
 bool has_data(const objects *o);
 hd_dart_value data_of(const objects *o, uint32_t object);
+/* Number of elements that a collection has memory for; 0: unknown. */
+uint64_t slots_of(const objects *o, uint32_t object);
+/* "12 of 4,096 slots" or "9 elements"; empty: the format has no count of its elements. The caller frees it. */
+char *fill_text(const objects *o, uint32_t object);
 void put_cut(FILE *out, hd_str name, size_t most);
 int distances_of(const objects *o, uint32_t **distances);
+/* Prints the name of an object, or its number of elements, behind its class; nothing if it has neither. */
 void put_known_name(FILE *out, const objects *o, uint32_t object);
 uint32_t object_with(const objects *o, const char *text);
 bool is_left_out(const objects *o, uint32_t object);

@@ -160,12 +160,16 @@ static hd_str value_of(const objects *o, uint32_t object) {
 }
 
 static void put_short_value(FILE *out, const objects *o, uint32_t object, size_t most) {
-    if (has_data(o)) {
+    char *fill = fill_text(o, object);
+    if (*fill) {
+        display(out, "%s", fill);
+    } else if (has_data(o)) {
         hd_dart_value data = data_of(o, object);
         put_value(out, &data, most);
     } else if (name_of(o, object).len) {
         put_cut(out, name_of(o, object), most);
     }
+    free(fill);
 }
 
 static bool has_value(const objects *o, uint32_t object) {
@@ -458,6 +462,7 @@ static int instances_json(const arguments *a, const objects *o, hd_json *j) {
         json_known(j, "retained", o->dominators->below[object] ? o->dominators->retained[object] : HD_UNKNOWN);
         json_u64(j, "bytes", x.size);
         if (length_of(o, object) != HD_UNKNOWN) json_u64(j, "length", length_of(o, object));
+        if (slots_of(o, object)) json_u64(j, "slots", slots_of(o, object));
         json_own_value(j, o, object);
         json_origins(j, &from, object);
         json_fields(j, o, object);

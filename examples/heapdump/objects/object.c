@@ -106,13 +106,19 @@ static char *label_text(const objects *o, uint32_t holder, uint32_t reference) {
     return text;
 }
 
+/* Whether the value of an object is neither its name nor a number of elements. */
+static bool is_plain_value(const objects *o, uint32_t object) {
+    uint32_t tag = data_of(o, object).tag;
+    return tag != HD_DART_NAME && tag != HD_DART_LENGTH;
+}
+
 /* The class of an object, and its value or name. The caller frees it. */
 static char *class_and_value(const objects *o, uint32_t object) {
     char *text;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
     put_class(f, o->graph, hd_graph_object(o->graph, object).class_index);
-    if (has_data(o)) {
+    if (has_data(o) && (hd_dump_dart(o->dump) || is_plain_value(o, object))) {
         hd_dart_value data = data_of(o, object);
         if (data.tag) display(f, "  "), put_value(f, &data, VALUE_UNITS);
     }
@@ -150,7 +156,15 @@ static void put_size(FILE *out, const arguments *a, const char *name, uint64_t b
 /* Prints the value of an object: a string with its length, a number, a name. */
 static void put_data(FILE *out, const arguments *a, const objects *o, uint32_t object) {
     hd_dart_value data = data_of(o, object);
+    char *fill;
     if (!data.tag || name_of(o, object).len) return;
+    fill = fill_text(o, object);
+    if (data.tag == HD_DART_LENGTH && *fill) {
+        display(out, "%12s %s\n", "elements", fill);
+        free(fill);
+        return;
+    }
+    free(fill);
     display(out, "%12s ", hd_dart_tag_name(data.tag)), put_value(out, &data, a->cut.all ? SIZE_MAX : 1024);
     if (is_string(data.tag)) {
         display(out, "\n%12s %12llu", "length", (unsigned long long)data.value);
@@ -243,6 +257,7 @@ static void json_data(hd_json *j, const objects *o, uint32_t object, size_t most
     if (!data.tag) return;
     json_object(j, "data");
     json_value(j, &data, most);
+    if (slots_of(o, object)) json_u64(j, "slots", slots_of(o, object));
     hd_json_end(j);
 }
 

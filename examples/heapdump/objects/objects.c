@@ -58,21 +58,28 @@ static bool is_v8_root(const objects *o, uint32_t object) {
 }
 
 int put_object_within(FILE *out, const screen *s, const objects *o, uint32_t object, int room) {
-    enum { LEAST_NAME = 8, MOST = 60 };
+    enum { LEAST_NAME = 8 };
     uint32_t c = hd_graph_object(o->graph, object).class_index;
     hd_str name = name_of(o, object);
-    int used, more = name.len ? columns_of(name) + 4 : 0;
+    char *fill = fill_text(o, object);
+    int used = 0, more = name.len ? columns_of(name) + 4 : *fill ? columns_of(hd_cstr(fill)) + 2 : 0;
     if (!s->columns) {
         put_class(out, o->graph, c);
-        if (name.len) display(out, "  "), put_cut(out, name, MOST);
-        return 0;
+        put_known_name(out, o, object);
+    } else if (more && is_v8_root(o, object) && columns_of(hd_graph_class(o->graph, c).name) + more > room) {
+        used = put_name_within(out, name, room);
+    } else {
+        used = put_class_within(out, s, o->graph, c, room_beside(room, more));
+        if (name.len && room - used > LEAST_NAME) {
+            display(out, "  ");
+            used += 2 + put_name_within(out, name, room - used - 2);
+        } else if (*fill && room - used >= more) {
+            display(out, ", %s", fill);
+            used += more;
+        }
     }
-    if (more && is_v8_root(o, object) && columns_of(hd_graph_class(o->graph, c).name) + more > room)
-        return put_name_within(out, name, room);
-    used = put_class_within(out, s, o->graph, c, room_beside(room, more));
-    if (!more || room - used <= LEAST_NAME) return used;
-    display(out, "  ");
-    return used + 2 + put_name_within(out, name, room - used - 2);
+    free(fill);
+    return used;
 }
 
 void json_class(hd_json *j, const hd_graph *graph, uint32_t class_index) {
@@ -150,6 +157,39 @@ hd_dart_value data_of(const objects *o, uint32_t object) {
     return data;
 }
 
+uint64_t slots_of(const objects *o, uint32_t object) {
+    hd_values values = hd_dump_values(o->dump);
+    hd_value v = { 0 };
+    if (values.get) values.get(values.document, object, &v);
+    return v.slots;
+}
+
+/* A number with its digits in groups: "4,096". */
+static void put_grouped(FILE *out, uint64_t n) {
+    char digits[24];
+    int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+    for (int i = 0; i < count; i++) {
+        if (i && (count - i) % 3 == 0) fputc(',', out);
+        fputc(digits[i], out);
+    }
+}
+
+char *fill_text(const objects *o, uint32_t object) {
+    hd_dart_value data = has_data(o) && !hd_dump_dart(o->dump) ? data_of(o, object) : (hd_dart_value){ 0 };
+    uint64_t slots;
+    char *text;
+    size_t size;
+    FILE *f = needed(open_memstream(&text, &size));
+    if (data.tag == HD_DART_LENGTH) {
+        put_grouped(f, data.value);
+        slots = slots_of(o, object);
+        if (slots) display(f, " of "), put_grouped(f, slots);
+        display(f, " %s%s", slots ? "slot" : "element", (slots ? slots : data.value) == 1 ? "" : "s");
+    }
+    closed_text(f, &text);
+    return text;
+}
+
 /* The name of an object besides its class: in V8 snapshots the name of a function, or the text of a string;
    in HPROF the name of a class, thread or constant. */
 hd_str name_of(const objects *o, uint32_t object) {
@@ -174,7 +214,10 @@ void put_cut(FILE *out, hd_str name, size_t most) {
 
 void put_known_name(FILE *out, const objects *o, uint32_t object) {
     hd_str name = name_of(o, object);
+    char *fill = fill_text(o, object);
     if (name.len) display(out, "  "), put_cut(out, name, 60);
+    else if (*fill) display(out, ", %s", fill);
+    free(fill);
 }
 
 /* The distance of each object from the objects that the program holds, if the format defines one; else NULL. The

@@ -306,6 +306,16 @@ static char *step_text(const objects *o, const draft *d, const char *what, size_
     return n < 0 ? needed(NULL) : text;
 }
 
+/* The text of an object, with the number of its elements if it is a collection. */
+static char *shown_text(const objects *o, const chain_link *link, size_t most) {
+    char *name = object_text(o, link->object, most), *fill, *text;
+    if (!(link->flags & LINK_ONE)) return name;
+    fill = fill_text(o, link->object);
+    if (asprintf(&text, "%s%s%s", name, *fill ? ", " : "", fill) < 0) text = needed(NULL);
+    free(name), free(fill);
+    return text;
+}
+
 steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, size_t most) {
     draft *d = needed(malloc(((size_t)count + 1) * sizeof *d));
     steps s = { needed(malloc(((size_t)count + 1) * sizeof *s.list)), 0,
@@ -323,7 +333,7 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
         for (uint32_t k = i; k < next; k++) to->folded += d[k].folded - 1;
         what = to->elements     ? list_text(o, &d[i], &r, most)
                : d[i].unnamed ? class_text(o, d[i].object, most)
-                              : object_text(o, d[i].object, most);
+                              : shown_text(o, &links[d[i].link], most);
         to->text = step_text(o, &d[i], what, most, links[0].reference);
         free(what);
     }
@@ -337,8 +347,8 @@ steps steps_of_path(const objects *o, const hd_path *path, size_t most) {
     steps s;
     for (uint32_t i = 0; i < path->length; i++)
         links[i] = i ? (chain_link){ path->objects[i], path->objects[i - 1], path->references[i - 1],
-                                     path->ephemerons ? path->ephemerons[i - 1] : HD_NONE, 0, HD_NONE, 0 }
-                     : (chain_link){ path->objects[0], HD_NONE, path->root, HD_NONE, 0, HD_NONE, 0 };
+                                     path->ephemerons ? path->ephemerons[i - 1] : HD_NONE, LINK_ONE, HD_NONE, 0 }
+                     : (chain_link){ path->objects[0], HD_NONE, path->root, HD_NONE, LINK_ONE, HD_NONE, 0 };
     s = steps_of_links(o, links, path->length, most);
     free(links);
     return s;
@@ -351,7 +361,7 @@ steps steps_of_way(const objects *o, const ways *w, uint32_t object, uint32_t co
     for (uint32_t at = object; at != HD_NONE && n < count; at = w->held_by[at]) n++;
     links = needed(malloc(((size_t)n + 1) * sizeof *links));
     for (i = n; i--; object = w->held_by[object])
-        links[i] = (chain_link){ object, w->held_by[object], w->by[object], HD_NONE, 0, HD_NONE, 0 };
+        links[i] = (chain_link){ object, w->held_by[object], w->by[object], HD_NONE, LINK_ONE, HD_NONE, 0 };
     s = steps_of_links(o, links, n, most);
     free(links);
     return s;

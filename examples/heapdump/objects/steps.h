@@ -44,7 +44,8 @@ enum {
     LINK_ANY_NAME = 2,           /* the link stands for several names: a closure is shown by its class */
     LINK_SHOWN = 4,              /* never folded away */
     LINK_NO_FIELD = 16,          /* the link stands for several fields: no label */
-    LINK_LIST = 8                /* a later element of a list: two elements make a list */
+    LINK_LIST = 8,               /* a later element of a list: two elements make a list */
+    LINK_ONE = 32                /* the link stands for this object only: a collection has its number of elements */
 };
 
 bool begins_with(hd_str text, const char *start);

@@ -55,8 +55,8 @@ steps steps_to(const shot *s, const pile *p, size_t most) {
         uint32_t head = by_name ? at : s->head[at]; /* the list that the path goes along may be longer */
         above = by_name ? p->scope : s->ways.held_by[at];
         link_push(&l, (chain_link){ at, above, by_name ? variable_reference(s, p) : s->ways.by[at], HD_NONE,
-                                    (at == p->object ? LINK_SHOWN : 0) | (head == at ? 0 : LINK_LIST), head,
-                                    list_whole(s, at) });
+                                    LINK_ONE | (at == p->object ? LINK_SHOWN : 0) | (head == at ? 0 : LINK_LIST),
+                                    head, list_whole(s, at) });
     }
     links_turn(&l);
     if (p->elements && p->object == p->point) push_elements(s, &l, p->point);
@@ -74,8 +74,8 @@ steps steps_within(const shot *s, const pile *p, size_t most) {
             uint32_t above = at == p->object ? HD_NONE : d->parent[at];
             uint32_t r = above == HD_NONE ? HD_NONE : reference_between(&s->o, above, at);
             bool shown = above == HD_NONE || (p->elements && at == p->point); /* the first element of a list counts */
-            link_push(&l, (chain_link){ at, r == HD_NONE ? HD_NONE : above, r, HD_NONE, shown ? LINK_SHOWN : 0,
-                                        HD_NONE, 0 });
+            link_push(&l, (chain_link){ at, r == HD_NONE ? HD_NONE : above, r, HD_NONE,
+                                        LINK_ONE | (shown ? LINK_SHOWN : 0), HD_NONE, 0 });
         }
     links_turn(&l);
     if (l.count && p->elements) push_elements(s, &l, p->point);
