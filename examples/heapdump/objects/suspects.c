@@ -270,11 +270,16 @@ static grown_classes not_listed(grown_classes all, const class_suspect *classes,
 }
 
 /* The engine's objects are listed if the program's do not explain most bytes, and always last. */
-static const char *holders_head(const pile *piles, uint32_t n, uint32_t fit) {
-    uint32_t last = n < fit ? n : fit;
-    if (last && piles[last - 1].engine && !piles[0].engine)
+static const char *holders_head(const pile *piles, uint32_t n) {
+    if (n && piles[n - 1].engine && !piles[0].engine)
         return "large holders, the likeliest leak first, the engine's last:";
     return "large holders, the likeliest leak first:";
+}
+
+/* The length of each list: by --top or --all, else as many as fit. */
+static uint32_t listed_of(const arguments *a, uint32_t found) {
+    uint32_t most = shown_of(a, a->view.json ? MOST_PILES : suspects_that_fit(a, 6, MOST_PILES));
+    return found < most ? found : most;
 }
 
 /* Why no object is listed. */
@@ -293,7 +298,6 @@ static const char *nothing_known(const matched *m) {
 static void answer_text(const arguments *a, const matched *m, const pile *piles, uint32_t n,
                         const class_suspect *classes, uint32_t class_count, grown_classes grown, FILE *out) {
     const shot *s = &m->shots[m->count - 1];
-    uint32_t fit = a->cut.all ? MOST_PILES : suspects_that_fit(a, 6, MOST_PILES); /* of each list */
     display(out, "%s: ", s->o.file);
     if (m->count > 1) {
         display(out, "%u snapshots, ", m->count), put_bytes(out, a, m->shots[0].o.dominators->bytes, 0),
@@ -302,16 +306,15 @@ static void answer_text(const arguments *a, const matched *m, const pile *piles,
     put_bytes(out, a, s->o.dominators->bytes, 0);
     display(out, " alive\n%s\n",
             m->count > 1 ? "objects that hold more than before, the likeliest leak first:"
-                         : holders_head(piles, n, fit));
-    for (uint32_t i = 0; i < n && i < fit; i++) put_pile(out, a, m, piles, n, i);
+                         : holders_head(piles, n));
+    for (uint32_t i = 0; i < n; i++) put_pile(out, a, m, piles, n, i);
     if (!n)
         display(out, "  %s\n", m->count > 1 ? nothing_known(m) : "nothing");
     display(out, "%s\n",
             m->count > 1 ? "classes that grew in every step, with the path to most of their objects:"
                          : "classes that hold a tenth or more, with the path to most of their objects:");
-    for (uint32_t i = 0; i < class_count && i < fit; i++) put_class_suspect(out, a, m, &classes[i], i + 1);
+    for (uint32_t i = 0; i < class_count; i++) put_class_suspect(out, a, m, &classes[i], i + 1);
     if (!class_count) display(out, "  none%s\n", m->count > 1 ? "" : ", of those with several objects");
-    grown = not_listed(grown, classes, class_count < fit ? class_count : fit);
     if (!grown.classes || m->count < 2) return;
     display(out, "     not listed: %u more class%s grew, by ", grown.classes, grown.classes == 1 ? "" : "es");
     put_bytes(out, a, (uint64_t)grown.growth, 0), fputc('\n', out);
@@ -401,7 +404,6 @@ static void answer_json(const matched *m, const pile *piles, uint32_t n, const c
     for (uint32_t i = 0; i < class_count; i++) json_class_suspect(j, m, &classes[i]);
     hd_json_end(j);
     if (m->count > 1) {
-        grown = not_listed(grown, classes, class_count);
         json_object(j, "classes_not_listed");
         json_u64(j, "classes", grown.classes);
         hd_json_key(j, "growth"), hd_json_i64(j, (int64_t)grown.growth);
@@ -449,6 +451,8 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     if (!status) {
         if (count == 1) n = find_piles(&m, piles);
         else if (m.ids) n = find_growing(&m, piles);
+        n = listed_of(a, n), class_count = listed_of(a, class_count);
+        grown = not_listed(grown, classes, class_count);
         if (a->view.json) answer_json(&m, piles, n, classes, class_count, grown, &lost, &r->json);
         else answer_text(a, &m, piles, n, classes, class_count, grown, r->text), put_detached(r->text, a, &m, &lost);
         propose(&shots[count - 1], piles, n, classes, class_count, next);

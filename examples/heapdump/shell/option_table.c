@@ -61,7 +61,7 @@ const option_row option_rows[] = {
     { "classes", "top", "K", take_count, AT(cut.cutoff.top), "number of classes [all; on a terminal, as fits]" },
     { "retained", "top", "K", take_count, AT(cut.cutoff.top), "number of objects [20; on a terminal, as fits]" },
     { "object", "top", "K", take_count, AT(cut.cutoff.top), "length of each list [10]" },
-    { "suspects", "top", "K", take_count, AT(cut.cutoff.top), "number of suspects [10]" },
+    { "suspects", "top", "K", take_count, AT(cut.cutoff.top), "number of suspects [10]; of snapshots at most 6" },
     { "watch", "top", "K", take_count, AT(cut.cutoff.top), "number of functions with --json [20]" },
     { "objects", "top", "K", take_count, AT(cut.cutoff.top),
       "number of objects [20; on a terminal, as fits]\n"
