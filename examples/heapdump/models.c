@@ -98,7 +98,8 @@ int run_diff(const arguments *a) {
         return diff_heaps(a, before, after);
     if (after && hd_dump_graph(before) && hd_dump_graph(after)) {
         status = classes_cut(a) ? usage("a list of classes takes only --top of the cut-off options")
-                                : diff_objects(a, before, after);
+                                : check_graph_options(a);
+        if (!status) status = diff_objects(a, before, after);
     } else if (after || !hd_dump_graph(before)) {
         const hd_dump *other = hd_dump_graph(before) ? after : before;
         display(stderr, "heapdump: %s (%s) is a profile, not a snapshot of objects: %s\n",
@@ -201,6 +202,7 @@ int run_suspects(const arguments *a) {
         if (!status) graphs += hd_dump_graph(dumps[read]) != NULL;
         else dumps[read--] = NULL;
     }
+    if (!status && graphs) status = check_graph_options(a);
     if (!status && graphs && graphs < read) {
         display(stderr, "heapdump: some files are profiles, others are snapshots of objects: expected one kind\n");
         status = BAD_INPUT;

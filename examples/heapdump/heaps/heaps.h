@@ -110,6 +110,8 @@ void tell_lost_of_graph(const arguments *a, const hd_dump *dump, const hd_format
 const char *rows_named_by(const char *path);
 
 /* dominated.c */
+/* Reports the first given option that only profiles have: WRONG_USAGE. */
+int check_graph_options(const arguments *a);
 int dominate(const char *file, const hd_graph *graph, hd_dominators **dominators);
 int graph_heap(const arguments *a, const char *file, const hd_graph *graph, hd_heap *heap);
 

@@ -223,7 +223,8 @@ int convert_objects(const arguments *a, const hd_format *format) {
     int status;
     if (a->cut.has_cutoff) return usage("--to %s writes all objects: it takes no cut-off options", a->out.to);
     if (a->out.add_to) return usage("--add-to writes a trace: it does not go with --to %s", a->out.to);
-    status = objects_open(a, a->input.files[0], false, &o);
+    status = check_graph_options(a);
+    if (!status) status = objects_open(a, a->input.files[0], false, &o);
     if (status) return status;
     status = write_objects(a, o.dump, format);
     if (!status) tell_lost_of_graph(a, o.dump, format);

@@ -170,6 +170,10 @@ int run_report(const arguments *a) {
         while (read--) hd_dump_free(dumps[read]);
         return usage("--pages is for profiles, not for snapshots");
     }
+    if (graphs && check_graph_options(a)) {
+        while (read--) hd_dump_free(dumps[read]);
+        return WRONG_USAGE;
+    }
     if (read == a->input.file_count && (!graphs || graphs == read))
         return graphs ? graphs_page(a, dumps) : heaps_page(a, dumps);
     if (read == a->input.file_count)

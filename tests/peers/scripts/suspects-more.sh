@@ -264,6 +264,20 @@ top() { "$tool" suspects "$@" | sed -nE 's/^ +([0-9]+)  .*/\1/p' | xargs; }
 check "--top limits objects and classes of a snapshot" "1 2 1 2" "$(top "$data/detached.heapsnapshot")"
 check "... each list" "1 1" "$(top --top 1 "$data/detached.heapsnapshot")"
 check "... in JSON too" "1 1" "$("$tool" suspects --json --top 1 "$data/detached.heapsnapshot" | jq -r '.graphs[0] | "\(.suspects | length) \(.classes | length)"')"
+for option in "--keep x" "--drop x" "--root x" "--kind live" "--pid 7" "--dump 1" "--allocator x" "--frames all"; do
+  for command in suspects diff; do
+    check "$command ${option% *}: for profiles, not for snapshots" "2 heapdump: ${option% *} is for profiles, not for snapshots of objects; see heapdump help $command" \
+      "$(status "$tool" $command $option "$data/v8-ids-1.heapsnapshot" "$data/v8-ids-2.heapsnapshot") $(cat err)"
+  done
+done
+for option in "suspects --sort name" "diff --by type" "diff --invert" "diff --every-route" "diff --match process" "diff --before 1" "diff --after 1" "diff --metric AllocCount" "diff --binary $tool"; do
+  read -r command option value <<< "$option"
+  check "$command $option: for profiles, not for snapshots" "2 heapdump: $option is for profiles, not for snapshots of objects; see heapdump help $command" \
+    "$(status "$tool" $command $option $value "$data/v8-ids-1.heapsnapshot" "$data/v8-ids-2.heapsnapshot") $(cat err)"
+done
+check "report --keep: for profiles, not for snapshots" 2 "$(status "$tool" report -o x.html --keep x "$data/v8-ids-1.heapsnapshot")"
+check "convert --keep to a format of snapshots: the same" 2 "$(status "$tool" convert -o x.heapsnapshot --keep x "$data/v8-ids-1.heapsnapshot")"
+check "... but a tree of dominators is a heap" 0 "$(status "$tool" convert -o x.folded --keep Item "$data/v8-ids-1.heapsnapshot")"
 check ".NET dumps are compared by class" 1 "$("$tool" suspects "$data/garbage.netcf.txt" "$data/garbage.netcf.txt" | grep -c 'not known: only snapshots of V8 and Dart are compared by object')"
 check "equal Dart snapshots, compared by identity hash codes: no suspects" 1 "$("$tool" suspects sass.dartheap sass.dartheap | grep -cx '  nothing')"
 check "every format: an answer or one message" "" "$(for f in "$data"/*.* "$seeds"/*/v* "$seeds"/*/sample*; do "$tool" suspects "$f" > out 2> err; s=$?; [ $s -le 1 ] || echo "$f: $s"; "$tool" suspects --json "$f" > out 2> err && { jq -e . out > /dev/null || echo "$f: JSON"; }; done)"
