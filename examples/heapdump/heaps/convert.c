@@ -215,6 +215,12 @@ void condensed_free(hd_heap *heaps, size_t count) {
 /* Traces hold scalars of processes and allocators as well as heaps. */
 static bool takes_scalars(const output_options *to) { return heaps_format(to)->is & HD_FORMAT_TRACE; }
 
+static hd_status put_heaps(const output_options *to, const hd_chrome_dumps *what, const hd_options *options,
+                           hd_out out, hd_error *err) {
+    if (takes_scalars(to)) return hd_chrome_write_dumps(what, options, out, err);
+    return heaps_format(to)->write_heaps(what->heaps, what->heap_count, options, out, err);
+}
+
 /* Writes the heaps in the format of --to, with their scalars in a trace; or adds them to the trace of --add-to. */
 int write_heaps(const output_options *to, const hd_chrome_dumps *what, const hd_places *places, const char *path,
                 bool is_default) {
@@ -230,8 +236,7 @@ int write_heaps(const output_options *to, const hd_chrome_dumps *what, const hd_
     status = output_open_as(&o, path, is_default);
     if (!status) {
         failed = add_to ? hd_chrome_add(trace.in, what, NULL, o.out, &err)
-                 : takes_scalars(to) ? hd_chrome_write_dumps(what, &options, o.out, &err)
-                 : heaps_format(to)->write_heaps(what->heaps, what->heap_count, &options, o.out, &err);
+                        : put_heaps(to, what, &options, o.out, &err);
         if (failed && add_to) unpacked_explain(&trace, &err);
         status = output_end(&o, path, add_to ? add_to : output_name(path), failed, &err);
     }
@@ -250,6 +255,69 @@ int places_add(hd_places *places, const char *file, const hd_dump *dump) {
     return places && hd_dump_places(dump, places, &err) ? failed(file, &err) : DONE;
 }
 
+/* The heaps of a file as they are written. */
+typedef struct written {
+    hd_heap *heaps;
+    size_t count;
+    bool lost_times;
+    uint64_t size;               /* of the file, not compressed; only --output-bytes needs it */
+} written;
+
+static hd_status add_size(void *user, const void *data, size_t size) {
+    (void)data;
+    *(uint64_t *)user += size;
+    return HD_OK;
+}
+
+/* Condenses heaps, and measures their file. */
+static int written_make(const output_options *to, const cut_options *cut, const hd_chrome_dumps *what,
+                        const hd_places *places, symbols *names, written *w) {
+    hd_options options = { .places = places, .hidden = frame_is_hidden };
+    hd_chrome_dumps dumps = *what;
+    hd_error err;
+    int status = condense(what->heaps, what->heap_count, to, cut, names, &w->heaps, &w->count);
+    w->lost_times = put_at_one_time(heaps_format(to), w->heaps, w->count);
+    w->size = 0;
+    dumps.heaps = w->heaps, dumps.heap_count = w->count;
+    if (!status && cut->cutoff.max_output_bytes &&
+        put_heaps(to, &dumps, &options, hd_out_callback(add_size, &w->size), &err))
+        status = failed("output", &err);
+    return status;
+}
+
+/* --output-bytes: the size of the whole file. Heaps share names, and formats differ in bytes for an entry, so the
+   budget of each heap is found by trials: until the file has most of the bytes, and not more. */
+static int written_within(const output_options *to, cut_options cut, const hd_chrome_dumps *what,
+                          const hd_places *places, symbols *names, written *best) {
+    enum { TRIALS = 12 };
+    uint64_t most = cut.cutoff.max_output_bytes, low = 0, high = most + 1, least = UINT64_MAX;
+    double next = (double)most / (double)(what->heap_count ? what->heap_count : 1);
+    int status = DONE;
+    for (int i = 0; i < TRIALS && high > low + 1 && best->size < most - most / 8 && !status; i++) {
+        written w;
+        uint64_t budget = next < (double)high ? (uint64_t)next : high > most ? most : high;
+        if (budget <= low || budget >= high) budget = low + (high - low) / 2;
+        if (i + 1 == TRIALS && !low) budget = 1;
+        cut.cutoff.max_output_bytes = budget;
+        status = written_make(to, &cut, what, places, names, &w);
+        if (w.size < least) least = w.size;
+        if (w.size > most) high = budget;
+        else low = budget;
+        next = (double)budget * (double)most / (double)(w.size ? w.size : 1) * 15 / 16;
+        if (low == budget && w.size >= best->size) {
+            condensed_free(best->heaps, best->count);
+            *best = w;
+        } else {
+            condensed_free(w.heaps, w.count);
+        }
+    }
+    if (status || best->heaps) return status;
+    display(stderr, "heapdump: %zu heap%s need%s at least %llu bytes, even without call stacks; --output-bytes is "
+            "%llu\n", what->heap_count, plural(what->heap_count), what->heap_count == 1 ? "s" : "",
+            (unsigned long long)least, (unsigned long long)most);
+    return BAD_INPUT;
+}
+
 /* `scalars` and `facts` count values of the file that are not written. */
 int write_condensed(const output_options *to, const cut_options *cut, const hd_chrome_dumps *what,
                     const hd_places *places, size_t scalars, size_t facts) {
@@ -259,18 +327,18 @@ int write_condensed(const output_options *to, const cut_options *cut, const hd_c
     size_t n = what->heap_count;
     hd_heap *heaps = heaps_held(what->heaps, &n, lacks, &l);
     symbols names = { 0 };
-    hd_heap *condensed = NULL;
-    size_t count = 0;
-    int status = condense(heaps, n, to, cut, &names, &condensed, &count);
-    bool lost_times = put_at_one_time(heaps_format(to), condensed, count);
-    dumps.heaps = condensed;
-    dumps.heap_count = count;
+    written w = { 0 };
+    int status;
+    dumps.heaps = heaps, dumps.heap_count = n;
+    if (cut->cutoff.max_output_bytes) status = written_within(to, *cut, &dumps, places, &names, &w);
+    else status = written_make(to, cut, &dumps, places, &names, &w);
+    dumps.heaps = w.heaps, dumps.heap_count = w.count;
     if (!status) status = write_heaps(to, &dumps, places, to->file, false);
-    for (size_t i = 0; i < count; i++) l.lost |= holds(&condensed[i]);
+    for (size_t i = 0; i < w.count; i++) l.lost |= holds(&w.heaps[i]);
     for (size_t i = 0; i < n; i++) l.lost |= heaps[i].profile ? holds(&heaps[i]) : 0;
-    l.lost &= lacks | (lost_times ? HD_LACKS_TIMES : 0u);
+    l.lost &= lacks | (w.lost_times ? HD_LACKS_TIMES : 0u);
     if (!status) warn_lost(to->to ? to->to : "chrome", &l);
-    condensed_free(condensed, count);
+    condensed_free(w.heaps, w.count);
     symbols_free(&names);
     free(heaps);
     return status;

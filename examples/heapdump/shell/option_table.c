@@ -79,6 +79,9 @@ const option_row option_rows[] = {
       "report selects the largest entries of all heaps together." },
     { "", "output-bytes", "N", take_some_bytes, AT(cut.cutoff.max_output_bytes),
       "like --entries, but each heap takes at most N bytes" },
+    { "convert merge", "output-bytes", "N", take_some_bytes, AT(cut.cutoff.max_output_bytes),
+      "write at most N bytes: the most informative entries\n"
+      "This is the size of the whole file, before compression. With --add-to, it is the size of the added heaps." },
     { "pages", "top", "K", take_count, AT(cut.cutoff.top),
       "number of functions [20; on a terminal, as fits]\n"
       "With --json and --csv, the default is all." },

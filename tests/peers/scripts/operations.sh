@@ -159,7 +159,29 @@ check "a real program: self and unlisted bytes add up to the total" "$total" "$(
 keep=$("$tool" tree --json --keep PyEval real.json | jq '.heaps[0].rows[0].bytes')
 drop=$("$tool" tree --json --drop PyEval real.json | jq '.heaps[0].rows[0].bytes')
 check "a real program: --keep and --drop add up to the total" "$total" $((keep + drop))
+# convert and merge --output-bytes: the whole file has at most so many bytes, whatever its format and number of heaps.
+"$tool" record --at exit,peak,every=0.1 --min-bytes 1 -o dumps.json -- /usr/bin/python3 -c '
+import email, json, time
+x = []
+for i in range(6): x.append([str(k) for k in range(1000)]); time.sleep(0.1)' 2> err
+for of in real dumps; do
+  for to in chrome folded rows rows-json speedscope pprof; do
+    for most in 12k 100k 900k; do
+      check "convert --to $to --output-bytes $most of $of.json: its size" yes "$("$tool" convert --to $to --output-bytes $most -o small $of.json 2> err &&
+        [ "$(wc -c < small)" -le $((${most%k} * 1024)) ] && echo yes || { wc -c small; cat err; })"
+    done
+  done
+done
+"$tool" merge --output-bytes 9000 -o small.json real.json dumps.json 2> err
+check "merge --output-bytes: its size" yes "$([ "$(wc -c < small.json)" -le 9000 ] && echo yes || wc -c small.json)"
 "$tool" convert --kind live --to chrome --output-bytes 20k -o small.json real.json
-"$tool" convert --kind live --to chrome --entries 1 -o one.json real.json
-check "a real program's heap in 20 KiB" yes "$([ $(($(wc -c < small.json) - $(wc -c < one.json))) -le 20480 ] && [ "$("$tool" tree --json small.json | jq '.heaps[0].rows[0].bytes')" = "$total" ] && echo yes || wc -c small.json)"
+check "... which is used" yes "$([ "$(wc -c < small.json)" -ge 15000 ] && echo yes || wc -c small.json)"
+check "... and the total stays" "$total" "$("$tool" tree --json small.json | jq '.heaps[0].rows[0].bytes')"
+"$tool" convert --to chrome --output-bytes 100k -o small.json dumps.json
+check "... of several heaps: used, and all totals stay" "yes yes" "$([ "$(wc -c < small.json)" -ge 75000 ] && echo yes || wc -c small.json) $(
+  [ "$("$tool" info --json small.json | jq -c '[.files[0].heaps[].bytes]')" = "$("$tool" info --json dumps.json | jq -c '[.files[0].heaps[].bytes]')" ] && echo yes)"
+rm -f small.json
+check "a file cannot be that small: an error with the least size, and no file" "1 1 no" \
+  "$(status "$tool" convert --to chrome --output-bytes 600 -o small.json dumps.json) $(grep -cE "^heapdump: [0-9]+ heaps need at least [0-9]+ bytes, even without call stacks; --output-bytes is 600$" err) $(
+  [ -e small.json ] && echo yes || echo no)"
 exit $failed
