@@ -116,7 +116,7 @@ static void each_kind_is_seen(void **state) {
     assert_int_equal(hd_region_count(seen, BYTES), 1);
     hd_record_alloc(rec, at(1), 100, "A");
     hd_record_alloc(rec, at(2), 50, "B");
-    hd_record_free(rec, at(2));                    /* freed at once: temporary; the peak of 150 bytes was before it */
+    hd_record_free(rec, at(2));                    /* temporary; the peak of 150 bytes was before it */
     hd_record_alloc(rec, at(3), 10, "A");
     hd_record_free(rec, at(1));
     hd_record_alloc(rec, at(4), 1, "C");

@@ -76,7 +76,7 @@ static void tell_process(const recording *r, const process *p) {
     put_bytes(stderr, r->a, c->live_bytes, 0);
     display(stderr, " in %llu %s%s", (unsigned long long)c->live_blocks, block, plural(c->live_blocks));
     if (p->temporary_blocks)
-        display(stderr, "; freed at once: %s%llu of %llu block%s", about, (unsigned long long)p->temporary_blocks,
+        display(stderr, "; temporary: %s%llu of %llu block%s", about, (unsigned long long)p->temporary_blocks,
                 (unsigned long long)p->total_blocks, plural(p->total_blocks));
     if (c->inherited_bytes) {
         display(stderr, "; "), put_bytes(stderr, r->a, c->inherited_bytes, 0);

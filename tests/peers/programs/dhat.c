@@ -1,4 +1,4 @@
-/* For valgrind --tool=dhat in each of its modes: blocks that stay, that are freed at once, and at the end; copies;
+/* For valgrind --tool=dhat in each of its modes: blocks that stay, temporary blocks, blocks freed at the end; copies;
    events of 1 to 4 units. With an argument FREE no block stays. */
 #include <stdlib.h>
 #include <string.h>

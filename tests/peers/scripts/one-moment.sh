@@ -27,7 +27,7 @@ wrong() {
   "$tool" info --json out.json | jq -r --arg said "$(grep '^heapdump: one_moment' err)" '
     [.files[0].heaps[] | {(.kind): {bytes, blocks}}] | add
     | {bytes: 0, blocks: 0} as $none | (.live // $none) as $live | (.temporary // $none) as $short | .total as $all | .peak as $peak
-    | ($said | capture("peak (?<peak>[0-9]+)( after [0-9.]+ s)?, at the end (?<live>[0-9]+) in (?<blocks>[0-9]+) blocks?; freed at once: (?<short>[0-9]+) of (?<all>[0-9]+) block") // error("no summary: \($said)")) as $s
+    | ($said | capture("peak (?<peak>[0-9]+)( after [0-9.]+ s)?, at the end (?<live>[0-9]+) in (?<blocks>[0-9]+) blocks?; temporary: (?<short>[0-9]+) of (?<all>[0-9]+) block") // error("no summary: \($said)")) as $s
     | [ if $live.bytes > $peak.bytes then "live \($live.bytes) > peak \($peak.bytes)" else empty end,
         if $short.blocks + $live.blocks > $all.blocks then "live \($live.blocks) and temporary \($short.blocks) > total \($all.blocks)" else empty end,
         if $short.bytes + $live.bytes > $all.bytes then "live \($live.bytes) and temporary \($short.bytes) > total \($all.bytes) bytes" else empty end,

@@ -86,7 +86,7 @@ check "--sample: the estimate is near the true size" yes "$(set -- $(live sample
 check "--sample: the dump has the sampling interval" "4096" "$("$tool" info --json sampled.json | grep -o '"sample_bytes":[0-9]*' | sort -u | cut -d: -f2)"
 check "--sample: tree prints errors" yes "$("$tool" tree sampled.json | head -1 | grep -q '±.*sampled every 4.0 KiB' && echo yes)"
 check "--stats: milliseconds of a short run have digits" 1 "$(grep -c '^  hooks  *[0-9]*\.[0-9]\{3\} ms of' err)"
-check "--sample: blocks freed at once are at most all blocks" yes "$(sed -n 's/.*freed at once: about \([0-9]*\) of \([0-9]*\) blocks*$/\1 \2/p' err | awk '$1 <= $2 { print "yes" }')"
+check "--sample: temporary blocks are at most all blocks" yes "$(sed -n 's/.*temporary: about \([0-9]*\) of \([0-9]*\) blocks*$/\1 \2/p' err | awk '$1 <= $2 { print "yes" }')"
 check "--stats prints five lines" 5 "$(grep -c '^  \(hooks\|sampled\|stacks\|contexts\|memory\) ' err)"
 
 # The summary: sizes with units, one block in singular, the signal; it proposes the peak if that is more than twice
@@ -104,7 +104,7 @@ int main(int argc, char **argv) {
 }
 C
 gcc -w -include unistd.h told.c -o told
-told() { "$tool" record -o told.json "${options[@]}" -- ./told "$@" 2> err || true; sed -n 's/^heapdump: told ([0-9]*): //p' err | sed 's/ after [0-9.]* s//; s/; freed at once: \(about \)*[0-9]* of [0-9]* blocks*//'; }
+told() { "$tool" record -o told.json "${options[@]}" -- ./told "$@" 2> err || true; sed -n 's/^heapdump: told ([0-9]*): //p' err | sed 's/ after [0-9.]* s//; s/; temporary: \(about \)*[0-9]* of [0-9]* blocks*//'; }
 next() { sed -n 's/.*next: //p' err; }
 options=()
 check "the summary: sizes with units, one block" "peak 8.0 MiB, at the end 3.0 MiB in 1 block" "$(told x)"
