@@ -204,7 +204,7 @@ static const command rows[] = {
       .help = "Shows which functions keep nearly empty memory pages resident (fragmentation). An allocator can "
       "return a page to the system only when the page has no block. pages attributes a block to the function that "
       "asked for the memory, like heapdump suspects.\n"
-      "The column 'keeps' shows the bytes of all pages with at least one block of the function. The column 'alone' "
+      "The column 'pages' shows the bytes of all pages with at least one block of the function. The column 'own pages' "
       "shows the bytes of pages where all blocks belong to the function; the allocator could return these pages if "
       "the function freed its blocks. The column 'share' shows the function's part of all pages; a page with blocks "
       "of several functions is divided by their bytes. The column 'live' shows the bytes of the function's blocks. "

@@ -338,7 +338,7 @@ static void json_paged(hd_json *j, const paged *p, size_t shown) {
         json_u64(j, "bytes", u->bytes);
         json_u64(j, "blocks", u->blocks);
         json_u64(j, "pages", u->pages);
-        json_u64(j, "pages_alone", u->alone);
+        json_u64(j, "own_pages", u->alone);
         json_u64(j, "share_bytes", u->share);
         json_u64(j, "used_bytes", u->used);
         hd_json_end(j);
@@ -375,7 +375,7 @@ static void put_tenths(FILE *out, const paged *p) {
 
 static void put_paged(FILE *out, const arguments *a, const screen *s, const paged *p, size_t shown) {
     const hd_pages_summary *t = &p->total;
-    int wide = a->view.exact ? 16 : 10, room = s->columns && !a->view.wide ? s->columns - 4 * wide - 12 : 0;
+    int wide = a->view.exact ? 16 : 11, room = s->columns && !a->view.wide ? s->columns - 4 * wide - 12 : 0;
     display(out, "%s (%llu): ", p->state.name, (unsigned long long)p->state.pid);
     put_bytes(out, a, t->bytes, 0);
     display(out, " live in %llu block%s keep ", (unsigned long long)t->blocks, plural(t->blocks));
@@ -385,7 +385,7 @@ static void put_paged(FILE *out, const arguments *a, const screen *s, const page
     display(out, ", %.1f %% full\n", percent(t->used, t->pages * t->page_bytes));
     put_tenths(out, p);
     put_style(out, s, FAINT);
-    display(out, "%*s%*s%*s%*s  %5s  %s\n", wide, "keeps", wide, "alone", wide, "share", wide, "live", "full",
+    display(out, "%*s%*s%*s%*s  %5s  %s\n", wide, "pages", wide, "own pages", wide, "share", wide, "live", "full",
             p->sites.by == BY_STACK ? "call stack" : p->sites.by == BY_TYPE ? "type" : "function");
     put_style(out, s, PLAIN);
     for (size_t i = 0; i < shown; i++) {

@@ -69,8 +69,8 @@ function pagesPage(data, names) {
   const of = (field) => (row) => row[field] * shown.page_bytes;
   table.columns(
     [
-      bytes("Keeps", "pages with its blocks", of("pages")),
-      bytes("Alone", "pages with no blocks of other sites", of("alone")),
+      bytes("Pages", "pages with at least one of its blocks", of("pages")),
+      bytes("Own pages", "pages with only its blocks: freeing them returns these pages", of("alone")),
       bytes("Share", "its part of all pages, divided by bytes", (row) => row.share),
       bytes("Live", "bytes of its blocks", (row) => row.bytes),
       {

@@ -21,7 +21,7 @@ def summary(blocks, page_bytes):
     pages, sites = count(blocks, page_bytes), {}
     tenths = [0] * 10
     for site, at, size in blocks:
-        s = sites.setdefault(site, dict(bytes=0, blocks=0, pages=0, pages_alone=0, used_bytes=0))
+        s = sites.setdefault(site, dict(bytes=0, blocks=0, pages=0, own_pages=0, used_bytes=0))
         s['bytes'] += size
         s['blocks'] += 1
     for on in pages.values():
@@ -29,13 +29,13 @@ def summary(blocks, page_bytes):
         tenths[min(9, used * 10 // page_bytes)] += 1
         for site in on:
             sites[site]['pages'] += 1
-            sites[site]['pages_alone'] += len(on) == 1
+            sites[site]['own_pages'] += len(on) == 1
             sites[site]['used_bytes'] += used
     return dict(pages=len(pages), shared_pages=sum(len(on) > 1 for on in pages.values()), bytes=sum(b[2] for b in blocks),
                 blocks=len(blocks), used_bytes=sum(sum(on.values()) for on in pages.values()), pages_by_tenths=tenths, sites=sites)
 
 def told(process, key='function'):
-    sites = {s[key]: {k: s[k] for k in ('bytes', 'blocks', 'pages', 'pages_alone', 'used_bytes')} for s in process['sites']}
+    sites = {s[key]: {k: s[k] for k in ('bytes', 'blocks', 'pages', 'own_pages', 'used_bytes')} for s in process['sites']}
     shares = sum(s['share_bytes'] for s in process['sites'])
     if shares != process['pages'] * process['page_bytes']: sites['shares'] = shares
     return dict({k: process[k] for k in ('pages', 'shared_pages', 'bytes', 'blocks', 'used_bytes', 'pages_by_tenths')}, sites=sites)

@@ -272,9 +272,9 @@ def pages(report, out, live=None):
         m = re.fullmatch(r"\s*(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)%  (.*)", raw)
         if not m:
             continue
-        keeps, alone, share, of, full = (int(m[i]) for i in range(1, 6))
-        bad = [k for k, good in (("keeps", keeps % size == 0 and keeps <= kept), ("alone", alone <= keeps and alone % size == 0),
-                                 ("share", alone <= share <= keeps), ("full", full <= 100)) if not good]
+        pages, own, share, of, full = (int(m[i]) for i in range(1, 6))
+        bad = [k for k, good in (("pages", pages % size == 0 and pages <= kept), ("own pages", own <= pages and own % size == 0),
+                                 ("share", own <= share <= pages), ("full", full <= 100)) if not good]
         found = [n for f, n in (live or {}).items() if names_it(m[6], f)]
         if live is not None and found and of not in found:
             bad.append("live")

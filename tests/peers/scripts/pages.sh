@@ -68,8 +68,10 @@ for size in 64 65536 2097152; do
 done
 check "... 5,000 survivors keep 3,125 pages, ten times their own size" "5000 1200000 true" \
   "$("$tool" pages --json --page-size 4096 $pid | jq -r '[.processes[0].sites[] | select(.function == "cache_entry")][0] | "\(.blocks) \(.bytes) \(.pages >= 3125 and .pages <= 3127)"')"
+check "the columns are named after their contents" "pages own pages share live full function" \
+  "$("$tool" pages --page-size 4096 $pid | sed -n 's/^  *\(pages .*function\)$/\1/p' | sed 's/  */ /g')"
 check "... blocks that fill their page share it with no others" "10 10" \
-  "$("$tool" pages --json --page-size 4096 $pid | jq -r '[.processes[0].sites[] | select(.function == "page_of_its_own")][0] | "\(.pages) \(.pages_alone)"')"
+  "$("$tool" pages --json --page-size 4096 $pid | jq -r '[.processes[0].sites[] | select(.function == "page_of_its_own")][0] | "\(.pages) \(.own_pages)"')"
 ends
 check "... after the end of the process, from the file of --keep" "$(counted planted.list 4096)" "$(told --page-size 4096 planted.region)"
 check "the text lists the largest sites" "cache_entry table" "$("$tool" pages --page-size 4096 planted.region | awk '$NF ~ /cache_entry|table/ { print $NF }' | sort | paste -sd ' ')"
