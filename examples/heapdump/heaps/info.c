@@ -121,18 +121,21 @@ static int info_facts(const char *file, const hd_dump *dump, hd_fact_fn each, vo
     return hd_dump_facts(dump, each, user, &err) ? failed(file, &err) : DONE;
 }
 
-/* Prints heaps, scalars and facts of a file. */
+/* Prints heaps, by process and in the order of time, then scalars and facts of a file. */
 int info_heaps_text(FILE *out, const char *file, const hd_dump *dump, const arguments *a) {
-    size_t n = hd_dump_heap_count(dump);
+    size_t n;
+    const hd_heap **heaps =
+        sorted_heaps(hd_dump_heap(dump, 0), hd_dump_heap_count(dump), NULL, by_process_and_time, &n);
     bool any = false;
     for (size_t i = 0; i < n; i++) {
-        if (!selected(&a->heaps, hd_dump_heap(dump, i))) continue;
+        if (!selected(&a->heaps, heaps[i])) continue;
         if (!any)
             display(out, "%10s  %-16s %-12s %12s  %-16s %14s %10s  %s\n", "pid", "process", "dump", "time",
                     "allocator", "bytes", "blocks", "holds");
         any = true;
-        info_heap(out, hd_dump_heap(dump, i));
+        info_heap(out, heaps[i]);
     }
+    free(heaps);
     info_scalars(out, dump, a);
     resident_info(out, dump, a);
     return info_facts(file, dump, fact_text, out);
