@@ -118,6 +118,13 @@ check "tree of standard input" "$(cat tree)" "$("$tool" tree --bytes - < engine.
 check "tree of a named pipe" "$(cat tree)" "$("$tool" tree --bytes <(cat engine.json))"
 "$tool" tree --bytes -o tree.out engine.json
 check "-o writes the same output" "$(cat tree)" "$(cat tree.out)"
+# Commands that write a file: without -o a pipe gets the same bytes, and a terminal gets an error.
+for c in report "convert --to chrome" "convert --to pprof" merge rows; do
+  "$tool" $c -o written engine.json 2> err
+  check "$c without -o: the bytes of the file go to a pipe, or with -o -" "$(sha256sum < written) same" \
+    "$("$tool" $c engine.json 2> err | sha256sum) $("$tool" $c -o - engine.json 2> err | cmp - written && echo same)"
+  check "... but not to a terminal" 1 "$(on_terminal 200 "$tool" $c engine.json 2>&1 | grep -cE '^heapdump: .*: use -o (FILE|report.html)')"
+done
 check "-o into a missing directory: status 1" 1 "$(status "$tool" tree -o no/where engine.json)"
 check "a full device" 1 "$( ("$tool" tree engine.json > /dev/full) 2> err && echo 0 || echo $?)"
 check "--by type" "Texture" "$("$tool" tree --by type engine.json | sed -n '2s/.*: //p')"
