@@ -2675,9 +2675,10 @@ typedef struct hd_snapshot_options {
     bool two_axes;               /* leave out the axes age and thread, which a trace cannot store [false] */
     bool ended;                  /* the process has ended, so do not wait for operations that are in progress
                                     [false] */
-    uint32_t *under_way;         /* gets the number of operations that did not end while the snapshot waited, for
-                                    example because the process is stopped. For each such operation, the snapshot may
-                                    lack a block [NULL] */
+    uint32_t *under_way;         /* gets the number of operations of which the snapshot may contain only one half.
+                                    They did not end while the snapshot waited, for example because the process is
+                                    stopped, or too many operations followed. For each such operation, the snapshot
+                                    may lack a block or contain a block twice [NULL] */
 } hd_snapshot_options;
 
 /* The number of age classes, the youngest class first. A clock in milliseconds wraps around after 49 days, so blocks
@@ -15866,7 +15867,7 @@ typedef struct hd__shown_site {
     uint32_t context;
     uint32_t resizes;            /* reallocations within the site. The low HD__SHOWN_RESIZE_BITS bits count those in
                                     progress, the bits above those that ended */
-    uint32_t moves;              /* the same for reallocations from or to another site */
+    uint32_t moves;              /* the same for blocks that move from or to another site */
     uint32_t unused;
 } hd__shown_site;
 
@@ -15879,7 +15880,7 @@ typedef struct hd__shown_site_error {
 typedef struct hd__shown_block {
     uint64_t size;               /* of a free row: the next free row, from 1 */
     uint64_t address;
-    uint32_t site, time;         /* site 0: free */
+    uint32_t site, time;         /* site 0: free; HD_NONE: changing */
 } hd__shown_block;
 
 /* One leaf of the register: on which of its 32 pages blocks begin. */
@@ -15948,6 +15949,7 @@ typedef struct hd__shown_record {
     uint32_t shards, ended;
     char name[64];
     uint32_t axes;               /* HD__SHOWN_AGES, HD__SHOWN_THREADS */
+    uint32_t moves;              /* the same as in hd__shown_site, for shown blocks that move to another shard */
     hd__column nodes, sites, errors, modules;
     hd__column lifetimes;        /* of freed blocks, by site */
     hd__column pages;            /* hd__shown_pages */
@@ -18708,7 +18710,7 @@ static bool hd__block_show(hd_recorder *rec, hd__shard *shard, hd_allocation *a)
     }
     hd__figure_set(&b->size, a->size);
     hd__figure_set(&b->address, a->address);
-    b->time = a->time;
+    HD__ATOMIC_STORE(&b->time, a->time);
     HD__ATOMIC_STORE(&b->site, a->context - rec->inherited);
     a->time = row;
     return true;
@@ -18720,15 +18722,23 @@ static hd__shown_block *hd__block_row(const hd_recorder *rec, const hd__shard *s
     return (hd__shown_block *)hd__filler_row(&shard->blocks, a->time - 1, sizeof(hd__shown_block));
 }
 
-/* Hides a block, and restores its time. */
-static void hd__block_hide(hd_recorder *rec, hd__shard *shard, hd_allocation *a) {
+/* Hides a block, and restores its time. Its row is free, or changes: then the next block of the shard takes it. */
+static void hd__block_hide(hd_recorder *rec, hd__shard *shard, hd_allocation *a, bool changes) {
     hd__shown_block *b = hd__block_row(rec, shard, a);
     uint32_t row = a->time;
     a->time = b ? b->time : 0;
     if (!b) return;
-    HD__ATOMIC_STORE(&b->site, 0);
+    HD__ATOMIC_STORE(&b->site, changes ? HD_NONE : 0);
     hd__figure_set(&b->size, shard->free_block);
     shard->free_block = row;
+}
+
+/* Frees the row that hd__block_hide left for the shard's next block, if none took it. */
+static void hd__block_hidden(const hd__shard *shard) {
+    hd__shown_block *b;
+    if (!shard->free_block) return;
+    b = (hd__shown_block *)hd__filler_row(&shard->blocks, shard->free_block - 1, sizeof *b);
+    if (HD__ATOMIC_LOAD(&b->site) == HD_NONE) HD__ATOMIC_STORE(&b->site, 0);
 }
 
 /* Counts the lifetime of a freed block. */
@@ -18797,14 +18807,15 @@ static uint64_t hd__shard_replaced(const hd__shard *shard) {
     return n;
 }
 
-/* Marks a site during a reallocation, so that observers read the site before or after it. */
+/* Marks a site during a reallocation or a change of type, so that observers read the site before or after it. */
 HD__INLINE void hd__site_mark(const hd__shard *shard, uint32_t *mark, bool begins) {
     uint32_t add = begins ? 1 : (1u << HD__SHOWN_RESIZE_BITS) - 1;
     if (shard->locked) HD__ATOMIC_ADD_ORDERED(mark, add);
     else HD__ATOMIC_STORE(mark, HD__ATOMIC_LOAD_RELAXED(mark) + add);
 }
 
-/* Marks the sites at the start and the end of a realloc. Sites of a parent are not marked. */
+/* Marks the sites of a block at the start and the end of a reallocation or a change of type. Sites of a parent are
+   not marked. */
 HD__NOINLINE static void hd__site_resizes(hd_recorder *rec, const hd__shard *shard, uint32_t from, uint32_t to,
                                           bool begins) {
     if (to <= rec->inherited || from <= rec->inherited) return;
@@ -19165,7 +19176,7 @@ HD__NOINLINE static void hd__recorder_replaced(hd_recorder *rec, hd__shard *shar
         replaced->address = 0;
         return;
     }
-    if (rec->shows_blocks) hd__block_hide(rec, shard, replaced);
+    if (rec->shows_blocks) hd__block_hide(rec, shard, replaced, false);
     hd__figure_count(&shown->replaced, 1);
     if (replaced->context > rec->inherited) hd__figure_count(&shown->live_blocks, UINT64_MAX);
     hd__recorder_filter_count(rec, replaced->address, -1);
@@ -19188,7 +19199,7 @@ HD__INLINE bool hd__recorder_put(hd_recorder *rec, hd__shard *shard, hd__shown_s
         status = HD_OUT_OF_MEMORY;
     if (HD__LIKELY(!status)) {
         status = hd_register_insert(shard->reg, allocation, replaced);
-        if (HD__UNLIKELY(status && rec->shows_blocks)) hd__block_hide(rec, shard, allocation);
+        if (HD__UNLIKELY(status && rec->shows_blocks)) hd__block_hide(rec, shard, allocation, false);
     }
     if (HD__UNLIKELY(status)) {
         hd__figure_count(&shown->lost, 1);
@@ -19244,10 +19255,11 @@ HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t 
     return recorded;
 }
 
-/* Under the shard's lock: counts a block that was taken out of the register. Its context is its site's number. */
+/* Under the shard's lock: counts a block that was taken out of the register. Its context is its site's number.
+   `changes`: its row is for the next block of the shard. */
 HD__INLINE void hd__recorder_gone(hd_recorder *rec, hd__shard *shard, hd__shown_shard *shown, bool for_good,
-                                  hd_allocation *removed) {
-    if (HD__UNLIKELY(rec->shows_blocks)) hd__block_hide(rec, shard, removed);
+                                  bool changes, hd_allocation *removed) {
+    if (HD__UNLIKELY(rec->shows_blocks)) hd__block_hide(rec, shard, removed, changes);
     if (removed->context > rec->inherited) hd__figure_count(&shown->live_blocks, UINT64_MAX);
     hd__recorder_filter_count(rec, removed->address, -1);
     hd__site_freed(rec, shard, shown, removed->context, removed->size);
@@ -19262,7 +19274,7 @@ HD__NOINLINE static bool hd__recorder_remove(hd_recorder *rec, uint64_t address,
     hd__shard *shard = hd__shard_lock(rec, address, &shown);
     bool found = !(HD__UNLIKELY(shard->resizing) && hd__shard_resize_of(shard, address)) &&
         hd_register_remove(shard->reg, address, removed);
-    if (HD__LIKELY(found)) hd__recorder_gone(rec, shard, shown, for_good, removed);
+    if (HD__LIKELY(found)) hd__recorder_gone(rec, shard, shown, for_good, false, removed);
     else hd__figure_count(&shown->unknown_frees, 1);
     hd__shard_unlock(shard, shown);
     return found;
@@ -19290,7 +19302,9 @@ static bool hd__recorder_move(hd_recorder *rec, const hd_allocation *was, uint32
         hd_register_set_context(shard->reg, was->address, site);
         if (rec->shows_blocks && (b = hd__block_row(rec, shard, &is)))
             HD__ATOMIC_STORE(&b->site, site - rec->inherited);
+        hd__site_resizes(rec, shard, is.context, site, true);
         hd__site_moved(rec, shard, shown, is.context, site, is.size);
+        hd__site_resizes(rec, shard, is.context, site, false);
     }
     hd__shard_unlock(shard, shown);
     return found;
@@ -19713,10 +19727,13 @@ HD__NOINLINE static bool hd__recorder_resized(hd_recorder *rec, const hd_resize 
     found = hd__recorder_resize_take(shard, resize, &old);
     both = found && now->address;
     if (both) hd__site_resizes(rec, shard, old.context, now->context, true);
-    if (found) hd__recorder_gone(rec, shard, shown, true, &old);
+    if (both && to != from && rec->shows_blocks) hd__site_mark(shard, &rec->record->moves, true);
+    if (found) hd__recorder_gone(rec, shard, shown, true, both && to == from, &old);
     else hd__figure_count(&shown->unknown_frees, 1);
     if (now->address)
         recorded = hd__recorder_put(rec, &rec->shard[to], &rec->record->shard[to], shard, now, true, &replaced);
+    if (both && to == from && rec->shows_blocks) hd__block_hidden(shard);
+    if (both && to != from && rec->shows_blocks) hd__site_mark(shard, &rec->record->moves, false);
     if (both) hd__site_resizes(rec, shard, old.context, now->context, false);
     hd__shard_unlock(locked[0], locked_shown[0]);
     if (to != from) hd__shard_unlock(locked[1], locked_shown[1]);
@@ -19903,26 +19920,53 @@ static void hd__sight_modules(const hd__sight *v,
     }
 }
 
-/* Calls back for all live blocks that the record shows. A block that changes meanwhile is skipped. Columns of a
-   hostile region may share rows, so no more rows are read than the region has room for. */
-static void hd__sight_blocks(const hd__sight *v,
-                             void (*each)(void *user, uint32_t site, uint64_t size, uint32_t time), void *user) {
+enum { HD__SIGHT_SPINS = 100, HD__SIGHT_NAP = 10000, HD__SIGHT_NAPS = 64, HD__SIGHT_ROUNDS = 8,
+       HD__SIGHT_READS = 1 << 20 };
+
+/* Whether to try again after `tries` tries. The first tries follow at once. Later ones follow a nap, which gives time
+   to a thread that lost the processor. A nap uses up HD__SIGHT_NAP tries. */
+static bool hd__sight_again(uint32_t *left, uint32_t tries, uint32_t spins) {
+    uint32_t costs = tries < spins ? 1 : HD__SIGHT_NAP;
+    if (*left < costs) return false;
+    *left -= costs;
+    if (tries >= spins) hd__mutex_nap();
+    return true;
+}
+
+/* A copy of a block's row. Its site is 0 if the row is free, and HD_NONE if it changes. */
+static bool hd__sight_block(const hd__shown_block *row, hd__shown_block *copy) {
+    copy->site = HD__ATOMIC_LOAD(&row->site);
+    copy->size = hd__figure(&row->size);
+    copy->time = HD__ATOMIC_LOAD_RELAXED(&row->time);
+    if (!copy->site) return true;
+    return copy->site != HD_NONE && hd__figure(&row->size) == copy->size && HD__ATOMIC_LOAD(&row->site) == copy->site;
+}
+
+/* Calls back for all live blocks that the record shows. Returns the number of rows that did not stop changing. In a
+   hostile region columns may share rows, so no more rows are read than the region has room for. */
+static uint64_t hd__sight_blocks(const hd__sight *v,
+                                 void (*each)(void *user, uint32_t site, uint64_t size, uint32_t time), void *user) {
     uint64_t at = hd__figure(&v->record->blocks), most = v->base ? v->size / sizeof(hd__shown_block) : HD_UNKNOWN;
     const hd__column *columns = NULL;
+    uint64_t changing = 0;
+    uint32_t left = 2 * HD__SIGHT_NAP;
     if (at) columns = (const hd__column *)hd__sight_at(v, at, v->shards * sizeof *columns);
     for (uint32_t i = 0; columns && i < v->shards; i++) {
         uint32_t rows = hd__sight_rows(&columns[i]);
         for (uint32_t k = 0; k < rows && most; k++, most--) {
             const hd__shown_block *b = (const hd__shown_block *)hd__sight_row(v, &columns[i], k, sizeof *b);
-            uint32_t site = b ? HD__ATOMIC_LOAD(&b->site) : 0, time;
-            uint64_t size;
+            hd__shown_block copy;
+            bool whole = false;
             if (!b) break;
-            if (!site) continue;
-            size = hd__figure(&b->size);
-            time = HD__ATOMIC_LOAD_RELAXED(&b->time);
-            if (HD__ATOMIC_LOAD(&b->site) == site && hd__figure(&b->size) == size) each(user, site, size, time);
+            for (uint32_t tries = 0; !whole; tries++) {
+                whole = hd__sight_block(b, &copy);
+                if (!whole && !hd__sight_again(&left, tries, HD__SIGHT_SPINS)) break;
+            }
+            if (whole && copy.site) each(user, copy.site, copy.size, copy.time);
+            changing += !whole;
         }
     }
+    return changing;
 }
 
 /* Bytes of all rows, by the counts in the record. */
@@ -19964,18 +20008,61 @@ typedef struct hd__sight_read {
     bool moved;                  /* it is read again together with others */
 } hd__sight_read;
 
+/* Operations that changed sums during their reading: some ended, others are still in progress. */
+typedef struct hd__sight_meanwhile {
+    uint64_t ended, begun;
+} hd__sight_meanwhile;
+
 /* The sites of a record while they are read. */
 typedef struct hd__sight_reading {
     const hd__sight *view;
+    hd__mem *mem;
     const hd__shown_pending *pending;
     const hd__shown_pending_kept *kept;
     hd_heap_kind kind;
-    bool sampled, unsettled;     /* unsettled: some sums could only be read in the middle of an operation */
+    bool sampled;
     uint64_t peak;
-    uint32_t sites, tries;       /* tries: number left for the whole record, which may be hostile */
+    uint32_t sites, room, tries; /* tries: number left for the whole record, which may be hostile */
     hd__sight_read *read;
     uint32_t *moved, moved_count;
+    hd__sight_meanwhile halves;  /* operations that may be included in half */
 } hd__sight_reading;
+
+static uint64_t hd__sight_contexts(const hd__sight *v) {
+    if (v->contexts) return hd_contexts_count(v->contexts);
+    return (uint64_t)HD__ATOMIC_LOAD_RELAXED(&v->record->first_node) + hd__sight_rows(&v->record->nodes);
+}
+
+/* Number of sites now. In an honest record a context has at most one. */
+static uint32_t hd__sight_sites(const hd__sight *v) {
+    uint32_t sites = hd__sight_rows(&v->record->sites);
+    uint64_t contexts = hd__sight_contexts(v), most = v->size / sizeof(hd__shown_site);
+    if (sites > contexts) sites = (uint32_t)contexts;
+    return v->base && most < sites ? (uint32_t)most : sites;
+}
+
+static void hd__sight_close(hd__sight_reading *r) {
+    if (r->read) hd__mem_cfree(r->mem, r->read, r->room, sizeof *r->read);
+    if (r->moved) hd__mem_cfree(r->mem, r->moved, r->room, sizeof *r->moved);
+}
+
+/* Includes the sites that were made since the last call, with sums of 0. False: out of memory. */
+static bool hd__sight_extend(hd__sight_reading *r) {
+    hd__sight_reading more = *r;
+    uint32_t sites = hd__sight_sites(r->view);
+    if (sites > r->room) {
+        more.room = sites + sites / 8 + 1;
+        more.read = (hd__sight_read *)hd__mem_calloc(r->mem, more.room, sizeof *r->read);
+        more.moved = more.read ? (uint32_t *)hd__mem_calloc(r->mem, more.room, sizeof *r->moved) : NULL;
+        if (!more.moved) return hd__sight_close(&more), false;
+        if (r->sites) memcpy(more.read, r->read, r->sites * sizeof *r->read);
+        if (r->moved_count) memcpy(more.moved, r->moved, r->moved_count * sizeof *r->moved);
+        hd__sight_close(r);
+        *r = more;
+    }
+    if (sites > r->sites) r->sites = sites;
+    return true;
+}
 
 /* Adds the pending sums at one place that belong to the kind. */
 static void hd__sight_pending(const hd__sight_reading *r, hd__weight *w, uint32_t place) {
@@ -19996,49 +20083,63 @@ static const hd__shown_site *hd__sight_site(const hd__sight_reading *r, uint32_t
                                                  sizeof(hd__shown_site));
 }
 
-/* Reads a site and its pending sums once. Returns false if an operation changed them meanwhile. */
-static bool hd__sight_try(const hd__sight_reading *r, uint32_t i) {
-    const uint32_t under_way = (1u << HD__SHOWN_RESIZE_BITS) - 1;
+/* Whether pending sums at a place belong to a site, and the number of their changes. */
+typedef struct hd__sight_changes {
+    bool own;
+    uint32_t number;
+} hd__sight_changes;
+
+static hd__sight_changes hd__sight_changes_of(const hd__shown_pending *p, uint32_t site) {
+    hd__sight_changes c = { HD__ATOMIC_LOAD(&p->site) == site + 1, 0 };
+    if (c.own) c.number = HD__ATOMIC_LOAD(&p->changes);
+    return c;
+}
+
+#define HD__SIGHT_BEGUN ((1u << HD__SHOWN_RESIZE_BITS) - 1)
+
+/* Number of operations that ended between two values of a mark. */
+static uint32_t hd__sight_ended(uint32_t before, uint32_t after) {
+    return (after - (before & ~HD__SIGHT_BEGUN)) >> HD__SHOWN_RESIZE_BITS;
+}
+
+/* Reads a site and its pending sums once. Returns false if an operation changed them meanwhile, and adds it to *m. A
+   block that moves to or from the site is not added. */
+static bool hd__sight_try(const hd__sight_reading *r, uint32_t i, hd__sight_meanwhile *m) {
     const uint32_t shards = r->view->shards < HD__SHOWN_SHARDS ? r->view->shards : HD__SHOWN_SHARDS;
     const hd__shown_site *site = hd__sight_site(r, i);
     const hd__shown_site_error *error = NULL;
-    uint32_t place = (i + 1) % HD__SHOWN_PENDING, changes[HD__SHOWN_SHARDS];
-    bool own[HD__SHOWN_SHARDS], whole;
+    uint32_t place = (i + 1) % HD__SHOWN_PENDING, resizes, resized, ended = 0, begun = 0;
+    hd__sight_changes before[HD__SHOWN_SHARDS], after;
     hd__sight_read *to = &r->read[i];
-    uint32_t resizes;
     if (!site) return true;
     if (r->sampled)
         error = (const hd__shown_site_error *)hd__sight_row(r->view, &r->view->record->errors, i, sizeof *error);
     resizes = HD__ATOMIC_LOAD(&site->resizes);
     to->moves = HD__ATOMIC_LOAD(&site->moves);
-    whole = !((resizes | to->moves) & under_way);
-    for (uint32_t k = 0; k < shards; k++) {
-        const hd__shown_pending *p = &r->pending[k * HD__SHOWN_PENDING + place];
-        own[k] = HD__ATOMIC_LOAD(&p->site) == i + 1;
-        if (own[k]) changes[k] = HD__ATOMIC_LOAD(&p->changes);
-    }
+    for (uint32_t k = 0; k < shards; k++)
+        before[k] = hd__sight_changes_of(&r->pending[k * HD__SHOWN_PENDING + place], i);
     to->weight = hd__sight_sums(site, error, r->kind, r->peak);
     for (uint32_t k = 0; k < shards; k++) {
         const hd__shown_pending *p = &r->pending[k * HD__SHOWN_PENDING + place];
-        bool is = HD__ATOMIC_LOAD(&p->site) == i + 1;
-        if (is) hd__sight_pending(r, &to->weight, k * HD__SHOWN_PENDING + place);
-        whole &= is == own[k];
-        if (own[k]) whole &= !(changes[k] & 1) && HD__ATOMIC_LOAD(&p->changes) == changes[k];
+        if (HD__ATOMIC_LOAD(&p->site) == i + 1) hd__sight_pending(r, &to->weight, k * HD__SHOWN_PENDING + place);
+        after = hd__sight_changes_of(p, i);
+        if (after.own != before[k].own) ended++;
+        else if (after.number != before[k].number) ended += (after.number - before[k].number + 1) / 2;
+        else begun += after.number & 1;
     }
-    return whole && HD__ATOMIC_LOAD(&site->resizes) == resizes && HD__ATOMIC_LOAD(&site->moves) == to->moves;
+    resized = HD__ATOMIC_LOAD(&site->resizes);
+    resizes = hd__sight_ended(resizes, resized);
+    ended = ended > 2 * resizes ? ended - resizes : resizes; /* a realloc changes pending sums at least twice */
+    resized &= HD__SIGHT_BEGUN;
+    m->ended += ended;
+    m->begun += begun > resized ? begun : resized;
+    return !ended && !begun && !resized && !(to->moves & HD__SIGHT_BEGUN) &&
+           HD__ATOMIC_LOAD(&site->moves) == to->moves;
 }
 
-enum { HD__SIGHT_SPINS = 100, HD__SIGHT_NAP = 10000, HD__SIGHT_NAPS = 64, HD__SIGHT_ROUNDS = 8,
-       HD__SIGHT_READS = 1 << 20 };
-
-/* Whether to try again after `tries` tries. The first tries follow at once. Later ones follow a nap, which gives time
-   to a thread that lost the processor. A nap uses up HD__SIGHT_NAP tries. */
-static bool hd__sight_again(hd__sight_reading *r, uint32_t tries, uint32_t spins) {
-    uint32_t costs = tries < spins ? 1 : HD__SIGHT_NAP;
-    if (r->tries < costs) return false;
-    r->tries -= costs;
-    if (tries >= spins) hd__mutex_nap();
-    return true;
+static void hd__sight_add_halves(hd__sight_reading *r, const hd__sight_meanwhile *m) {
+    r->halves.ended += m->ended;
+    r->halves.begun += m->begun;
 }
 
 /* Reads all moved sites at one moment: no block moves from one to another while they are read. Gives up after about
@@ -20046,22 +20147,42 @@ static bool hd__sight_again(hd__sight_reading *r, uint32_t tries, uint32_t spins
 static bool hd__sight_together(hd__sight_reading *r) {
     const uint32_t most = HD__SIGHT_READS / (r->moved_count + 1);
     for (uint32_t tries = 0;; tries++) {
+        hd__sight_meanwhile m = { 0, 0 };
         bool whole = true;
-        for (uint32_t i = 0; i < r->moved_count; i++) whole &= hd__sight_try(r, r->moved[i]);
+        for (uint32_t i = 0; i < r->moved_count; i++) whole &= hd__sight_try(r, r->moved[i], &m);
         for (uint32_t i = 0; i < r->moved_count && whole; i++) {
             const hd__shown_site *site = hd__sight_site(r, r->moved[i]);
             whole = site && HD__ATOMIC_LOAD(&site->moves) == r->read[r->moved[i]].moves;
         }
         if (whole) return true;
-        if (tries >= most || !hd__sight_again(r, tries, 20 * HD__SIGHT_SPINS)) return false;
+        if (tries < most && hd__sight_again(&r->tries, tries, 20 * HD__SIGHT_SPINS)) continue;
+        hd__sight_add_halves(r, &m);
+        return false;
     }
 }
 
-/* A block whose realloc took it from one site to another may have been read in both, or in neither. Sites whose mark
-   changed since they were read are read again together, until no other mark changes meanwhile. */
-static void hd__sight_settle(hd__sight_reading *r) {
+/* Counts the blocks that moved since the sites were read. Each move marks two sites. */
+static void hd__sight_unsettled(hd__sight_reading *r) {
+    hd__sight_meanwhile moves = { 0, 0 };
+    for (uint32_t i = 0; i < r->sites; i++) {
+        const hd__shown_site *site = hd__sight_site(r, i);
+        uint32_t now = site ? HD__ATOMIC_LOAD(&site->moves) : 0;
+        if (!site) break;
+        moves.ended += hd__sight_ended(r->read[i].moves, now);
+        moves.begun += now & HD__SIGHT_BEGUN;
+    }
+    r->halves.ended += (moves.ended + 1) / 2;
+    if (r->halves.begun < (moves.begun + 1) / 2) r->halves.begun = (moves.begun + 1) / 2;
+    if (!r->halves.ended && !r->halves.begun) r->halves.ended = 1;
+}
+
+/* A block that moved from one site to another may have been read in both, or in neither. Sites whose mark changed
+   since they were read, and new sites with a mark, are read again together, until no other mark changes meanwhile.
+   False: out of memory. */
+static bool hd__sight_settle(hd__sight_reading *r) {
     for (int round = 0; round < HD__SIGHT_ROUNDS; round++) {
         uint32_t before = r->moved_count;
+        if (!hd__sight_extend(r)) return false;
         for (uint32_t i = 0; i < r->sites; i++) {
             const hd__shown_site *site = hd__sight_site(r, i);
             if (!site) break;
@@ -20069,33 +20190,41 @@ static void hd__sight_settle(hd__sight_reading *r) {
             r->read[i].moved = true;
             r->moved[r->moved_count++] = i;
         }
-        if (r->moved_count == before) return;
+        if (r->moved_count == before) return true;
         if (!hd__sight_together(r)) break;
     }
-    r->unsettled = true;
+    hd__sight_unsettled(r);
+    return true;
 }
 
-/* Reads all sites. */
-static void hd__sight_read_sites(hd__sight_reading *r) {
+/* Reads all sites. False: out of memory. */
+static bool hd__sight_read_sites(hd__sight_reading *r) {
+    if (!hd__sight_extend(r)) return false;
     for (uint32_t i = 0; i < r->sites; i++) {
-        bool whole = hd__sight_try(r, i);
-        for (uint32_t tries = 1; !whole && hd__sight_again(r, tries, HD__SIGHT_SPINS); tries++)
-            whole = hd__sight_try(r, i);
-        r->unsettled |= !whole;
+        bool whole = false;
+        for (uint32_t tries = 1; !whole; tries++) {
+            hd__sight_meanwhile m = { 0, 0 };
+            whole = hd__sight_try(r, i, &m);
+            if (whole || hd__sight_again(&r->tries, tries, HD__SIGHT_SPINS)) continue;
+            hd__sight_add_halves(r, &m);
+            break;
+        }
     }
-    if (r->kind == HD_HEAP_LIVE) hd__sight_settle(r);
+    return (r->kind != HD_HEAP_LIVE && r->kind != HD_HEAP_TOTAL) || hd__sight_settle(r);
 }
 
-/* Number of operations that do not end while they are observed. */
-static uint32_t hd__sight_under_way(hd__sight_reading *r) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < r->view->shards; i++)
-        for (uint32_t tries = 0; hd__figure(&r->view->record->shard[i].under_way) & 1; tries++)
-            if (!hd__sight_again(r, tries, HD__SIGHT_SPINS)) {
+/* Number of operations that may be included in half: they did not end while they were observed, or too many others
+   ended. *left: number of tries left. */
+static uint32_t hd__sight_under_way(const hd__sight *v, uint32_t *left, const hd__sight_meanwhile *halves) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < v->shards; i++)
+        for (uint32_t tries = 0; hd__figure(&v->record->shard[i].under_way) & 1; tries++)
+            if (!hd__sight_again(left, tries, HD__SIGHT_SPINS)) {
                 n++;
                 break;
             }
-    return n || !r->unsettled ? n : 1;
+    n = halves->ended + (n > halves->begun ? n : halves->begun);
+    return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
 /* ========================================================================== >>recorder.view
@@ -20137,6 +20266,7 @@ typedef struct hd__snapshot {
     uint32_t *site;              /* by context: its site, from 1; 0: none. NULL: no age axis */
     hd__snapshot_by_age *aged;   /* by site */
     uint32_t aged_sites;
+    uint64_t late;               /* blocks of later sites */
     uint32_t age_node[HD_AGES];
     uint32_t now;
     hd__shown_module *modules;   /* modules that give names to program counters, sorted; the path is still an
@@ -20231,31 +20361,37 @@ static hd_status hd__snapshot_sum(hd__snapshot *s, const hd__sight_reading *r, u
     return HD_OK;
 }
 
+/* Makes room for contexts after sites were read: the context of each site is shown before the site. */
+static hd_status hd__snapshot_read(hd__snapshot *s, hd__sight_reading *r, hd_error *err) {
+    const hd__sight *v = &s->view;
+    uint64_t live = hd__recorder_record_live(v->record, v->shards);
+    if (!hd__sight_read_sites(r)) return hd__mem_fail(s->mem, err);
+    if (s->options->under_way) *s->options->under_way = hd__sight_under_way(v, &r->tries, &r->halves);
+    HD__TRY(hd__snapshot_room(s, hd__sight_contexts(v), err));
+    HD__TRY(hd__snapshot_inherits(s, r->sites, err));
+    return hd__snapshot_sum(s, r, live, err);
+}
+
+static uint32_t hd__snapshot_tries(const hd__snapshot *s) {
+    uint32_t naps = s->options->ended ? 0 : (uint32_t)HD__SIGHT_NAPS;
+    return naps * HD__SIGHT_NAP + HD__SIGHT_NAP - 1;
+}
+
 static hd_status hd__snapshot_count(hd__snapshot *s, hd_heap_kind kind, hd_error *err) {
     const hd__sight *v = &s->view;
-    uint64_t live = hd__recorder_record_live(v->record, v->shards), most = v->size / sizeof(hd__shown_site);
-    uint32_t naps = s->options->ended ? 0 : (uint32_t)HD__SIGHT_NAPS;
     hd__sight_reading r = HD_ZERO;
     hd_status status;
     r.view = v;
+    r.mem = s->mem;
     r.pending = (const hd__shown_pending *)(const void *)((const uint8_t *)v->record +
                                                           hd__recorder_record_pending_at(v->shards));
     r.kept = (const hd__shown_pending_kept *)(const void *)(r.pending + v->shards * HD__SHOWN_PENDING);
     r.kind = kind;
     r.sampled = s->sample_bytes != 0;
     r.peak = hd__peak_of(hd__figure(&v->record->peak_turn));
-    r.sites = hd__sight_rows(&v->record->sites);
-    r.tries = naps * HD__SIGHT_NAP + HD__SIGHT_NAP - 1;
-    if (r.sites > s->n) r.sites = (uint32_t)s->n;
-    if (v->base && most < r.sites) r.sites = (uint32_t)most;
-    HD__TRY(hd__snapshot_inherits(s, r.sites, err));
-    r.read = (hd__sight_read *)hd__mem_calloc(s->mem, (size_t)r.sites + 1, sizeof *r.read);
-    r.moved = r.read ? (uint32_t *)hd__mem_calloc(s->mem, (size_t)r.sites + 1, sizeof *r.moved) : NULL;
-    if (r.moved) hd__sight_read_sites(&r);
-    if (r.moved && s->options->under_way) *s->options->under_way = hd__sight_under_way(&r);
-    status = r.moved ? hd__snapshot_sum(s, &r, live, err) : hd__mem_fail(s->mem, err);
-    if (r.moved) hd__mem_cfree(s->mem, r.moved, (size_t)r.sites + 1, sizeof *r.moved);
-    if (r.read) hd__mem_cfree(s->mem, r.read, (size_t)r.sites + 1, sizeof *r.read);
+    r.tries = hd__snapshot_tries(s);
+    status = hd__snapshot_read(s, &r, err);
+    hd__sight_close(&r);
     return status;
 }
 
@@ -20287,7 +20423,10 @@ static void hd__snapshot_age(void *user, uint32_t site, uint64_t size, uint32_t 
     const uint32_t minute = 60000;
     uint32_t age = s->now - time;
     hd__weight w = { size, 1, 0 }, *to;
-    if (site > s->aged_sites) return;
+    if (site > s->aged_sites) {
+        s->late++;
+        return;
+    }
     to = &s->aged[site][age > UINT32_MAX - minute ? 0 : hd_age_class(age)];
     if (s->sample_bytes) w = hd__sample_weight(s->sample_bytes, size);
     if (!hd__sum(&to->bytes, w.bytes)) to->blocks = HD_UNKNOWN; /* reported later as an overflow */
@@ -20295,24 +20434,39 @@ static void hd__snapshot_age(void *user, uint32_t site, uint64_t size, uint32_t 
     to->variance += w.variance;
 }
 
-/* Sums live blocks by site and age, and finds the site of each context. The sums of contexts become the sums of these
-   blocks. */
+/* Sums live blocks by site and age. They are read again if a block moved to another shard or to a new site meanwhile:
+   it may have been read twice, or not at all. */
+static hd_status hd__snapshot_blocks(hd__snapshot *s, hd__sight_meanwhile *halves, hd_error *err) {
+    enum { ROUNDS = 4 };
+    const uint32_t *mark = &s->view.record->moves;
+    for (int round = 1;; round++) {
+        uint32_t before = HD__ATOMIC_LOAD(mark), after;
+        if (s->aged) hd__mem_cfree(s->mem, s->aged, (size_t)s->aged_sites + 1, sizeof *s->aged);
+        s->aged_sites = hd__sight_sites(&s->view);
+        s->aged = (hd__snapshot_by_age *)hd__mem_calloc(s->mem, (size_t)s->aged_sites + 1, sizeof *s->aged);
+        if (!s->aged) return hd__mem_fail(s->mem, err);
+        s->late = 0;
+        if (!s->now) hd__sight_blocks(&s->view, hd__snapshot_newest, s);
+        halves->begun = hd__sight_blocks(&s->view, hd__snapshot_age, s);
+        after = HD__ATOMIC_LOAD(mark);
+        halves->ended = hd__sight_ended(before, after) + s->late;
+        halves->begun += after & HD__SIGHT_BEGUN;
+        if (round == ROUNDS || (!halves->ended && (!halves->begun || s->options->ended))) return HD_OK;
+    }
+}
+
+/* Sums live blocks by context and age, and finds the site of each context. */
 static hd_status hd__snapshot_ages(hd__snapshot *s, hd_error *err) {
     const hd__shown_record *r = s->view.record;
     double unit = hd__sample_unit(s->sample_bytes);
-    uint32_t c;
-    s->aged_sites = hd__sight_rows(&r->sites);
-    if (s->aged_sites > s->n) s->aged_sites = (uint32_t)s->n;
+    uint32_t left = hd__snapshot_tries(s);
+    hd__sight_meanwhile halves;
+    HD__TRY(hd__snapshot_blocks(s, &halves, err));
+    if (s->options->under_way) *s->options->under_way = hd__sight_under_way(&s->view, &left, &halves);
+    HD__TRY(hd__snapshot_room(s, hd__sight_contexts(&s->view), err));
+    HD__TRY(hd__snapshot_inherits(s, s->aged_sites, err));
     s->site = (uint32_t *)hd__mem_calloc(s->mem, s->n, sizeof *s->site);
-    s->aged = (hd__snapshot_by_age *)hd__mem_calloc(s->mem, (size_t)s->aged_sites + 1, sizeof *s->aged);
-    if (!s->site || !s->aged) return hd__mem_fail(s->mem, err);
-    if (!s->now) hd__sight_blocks(&s->view, hd__snapshot_newest, s);
-    hd__sight_blocks(&s->view, hd__snapshot_age, s);
-    for (size_t at = 0; hd__snapshot_next(s, &at, &c);) {
-        s->bytes[c] = s->blocks[c] = 0;
-        if (s->variances) s->variances[c] = 0;
-    }
-    s->used_count = 0;
+    if (!s->site) return hd__mem_fail(s->mem, err);
     for (uint32_t i = 1; i <= s->aged_sites; i++) {
         const hd__shown_site *site = (const hd__shown_site *)hd__sight_row(&s->view, &r->sites, i - 1, sizeof *site);
         uint32_t context = site ? HD__ATOMIC_LOAD_RELAXED(&site->context) : HD_NONE;
@@ -20334,18 +20488,11 @@ static hd_status hd__snapshot_sites(hd__snapshot *s, hd_error *err) {
     const hd__sight *v = &s->view;
     const hd__shown_record *r = v->record;
     hd_heap_kind kind = s->options->kind;
-    hd_status status;
     if (hd__recorder_record_wraps(r, v->shards)) return hd__fail(err, HD_OVERFLOW, "live bytes pass 2^64");
     s->sample_bytes = hd__figure(&r->sample_bytes);
     if (kind == HD_HEAP_PEAK && hd__recorder_record_live(r, v->shards) > hd__recorder_record_peak(r, v->shards))
         kind = HD_HEAP_LIVE;
-    HD__TRY(hd__snapshot_room(s, v->contexts ? hd_contexts_count(v->contexts)
-                                             : (uint64_t)HD__ATOMIC_LOAD_RELAXED(&r->first_node) +
-                                             hd__sight_rows(&r->nodes),
-                              err));
-    status = hd__snapshot_count(s, kind, err);
-    if (!status && s->age_axis != HD_NONE) status = hd__snapshot_ages(s, err);
-    return status;
+    return s->age_axis != HD_NONE ? hd__snapshot_ages(s, err) : hd__snapshot_count(s, kind, err);
 }
 
 static void hd__snapshot_module(void *user, const hd__shown_module *m, const hd__sight *at) {
@@ -21209,7 +21356,7 @@ HEAPDUMP_API hd_status hd_recorder_view_pages(const void *region, uint64_t bytes
     columns = (const hd__column *)hd__sight_at(&v, hd__figure(&v.record->blocks), v.shards * sizeof *columns);
     if (!columns)
         return hd__fail(err, HD_INVALID, "the blocks of recorder %u are not in the region", (uint64_t)number);
-    contexts = (uint64_t)HD__ATOMIC_LOAD_RELAXED(&v.record->first_node) + hd__sight_rows(&v.record->nodes);
+    contexts = hd__sight_contexts(&v);
     most = options->options.limits.max_records;
     if (most && contexts > most)
         return hd__fail(err, HD_LIMIT, "at most %u contexts expected, %u found", most, contexts);
