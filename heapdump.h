@@ -3517,478 +3517,519 @@ typedef struct hd_memprof_raw {
 /* Returns the value of a counter, which version 5 packs into 16 bits. */
 HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t counter);
 
-/* A reader of files with several profiles end to end: it holds one at a time. `in` must stay open. */
+/* A reader for files that contain several profiles one after the other. It keeps one profile in memory at a time. The
+   input must stay open. */
 typedef struct hd_memprof_reader hd_memprof_reader;
 /* Opens a reader on an input, before its first profile. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_memprof_reader **out, hd_error *err);
-/* Reads the next profile; NULL at the end. It is valid until the next call or hd_memprof_merger_add_taken. Errors:
-   HD_UNKNOWN_FORMAT (not a raw profile); HD_UNSUPPORTED (an unknown version); HD_MALFORMED with the offset (lenient:
-   a warning, and the piece is left out; so is a block without a stack); HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_CANCELLED. */
+/* Reads the next profile. After the last profile, *raw is NULL. The profile is valid until the next call of this
+   function or of hd_memprof_merger_add_taken. In lenient mode, malformed pieces and blocks without a call stack are
+   left out with a warning. Errors: HD_UNKNOWN_FORMAT (the input is not a raw profile); HD_UNSUPPORTED (unknown
+   version); HD_MALFORMED with the offset; HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *reader, const hd_memprof_raw **raw, hd_error *err);
 /* Returns the number of malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_memprof_reader_warning_count(const hd_memprof_reader *reader);
 /* Frees a reader and its current profile. The input stays open. */
 HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *reader);
 
-/* Profiles: of a file, which belong to its dump (hd_dump_memprof), or the result of a call. */
+/* One or more raw profiles: the profiles of a file, which belong to its dump (hd_dump_memprof), or the result of a
+   call. */
 typedef struct hd_memprof hd_memprof;
 /* Frees a result of hd_memprof_merger_finish, hd_memprof_merger_take or hd_memprof_index_raw. */
 HEAPDUMP_API void hd_memprof_free(hd_memprof *memprof);
 /* Returns the number of profiles. */
 HEAPDUMP_API size_t hd_memprof_part_count(const hd_memprof *memprof);
-/* Returns a profile by its number; NULL past the last. */
+/* Returns a profile by its number, or NULL if the number is too large. */
 HEAPDUMP_API const hd_memprof_raw *hd_memprof_part(const hd_memprof *memprof, size_t index);
 /* ======================================================================= >>memprof.raw.write
-   Raw profiles written: the bytes that were read, or columns in any version. */
+   Functions that write raw profiles, from a file that was read or from an hd_memprof_raw. */
 
 /* Writes the file again, with the same bytes. After lenient reading, the output is a well-formed file without the
    pieces that were left out. Errors: errors of the output, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *memprof, const hd_options *options, hd_out out,
                                         hd_error *err);
-/* Writes one profile in `version` (0: its own). Fields that the version lacks are omitted, and histograms are packed
-   or unpacked. Takes no memory. Errors: the output's, HD_CANCELLED, HD_INVALID (unknown version; columns that
-   contradict each other), HD_UNSUPPORTED (blocks lack fields of the version, other than a histogram; segments of
-   versions 1 and 2 differ from later ones), HD_OVERFLOW (a number too large for its field; lenient: a warning, and
-   the largest value). */
+/* Writes one profile in `version`; 0 means the version of the profile. Fields that the version does not have are left
+   out, and histograms are packed or unpacked. The call allocates no memory. In lenient mode, a number that is too
+   large for its field is replaced by the largest value, with a warning. Errors: errors of the output, HD_CANCELLED,
+   HD_INVALID (unknown version; arrays that contradict each other), HD_UNSUPPORTED (the blocks lack a field of the
+   version, except a histogram; or versions 1 and 2, whose segments differ, are converted to a later version or back),
+   HD_OVERFLOW (a number is too large for its field). */
 HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t version,
                                             const hd_options *options, hd_out out, hd_error *err);
 
 /* ========================================================================== >>memprof.merge
-   Sums of raw profiles. */
+   Functions that add up raw profiles. */
 
-/* Adds up profiles, block by block. Blocks with equal call stacks become one, within a process and across processes.
-   Addresses are equal if the build id of the segment and the position in its file are. (Segments without a build id
-   are compared by size, and in versions 1 and 2 also by position in the file.) Counts, totals, minima, maxima and
-   histograms are the same in any order and grouping. Other fields depend on the order, as in LLVM's
-   MemInfoBlock::Merge. NumLifetimeOverlaps, NumSameAllocCpu and NumSameDeallocCpu gain one for each block that
-   follows another and was allocated before that was freed, or on its CPU. AllocTimestamp, DeallocTimestamp,
-   AllocCpuId and DeallocCpuId come from the last block, NumMigratedCpu and DataTypeId from the first. Memory follows
-   the distinct call stacks. */
+/* A merger adds up raw profiles. Blocks with the same call stack become one block, also if they are from different
+   processes. Two addresses are the same if they have the same position in files with the same build id. (Segments
+   without a build id are compared by size, and in versions 1 and 2 also by position in the file.) Counts, totals,
+   minima, maxima and histograms do not depend on the order of the profiles. Other fields depend on the order, as in
+   LLVM's MemInfoBlock::Merge. NumLifetimeOverlaps, NumSameAllocCpu and NumSameDeallocCpu compare each block with the
+   block that was added before. AllocTimestamp, DeallocTimestamp, AllocCpuId and DeallocCpuId come from the last
+   block. NumMigratedCpu and DataTypeId come from the first block. The memory of a merger depends on the number of
+   different call stacks. */
 typedef struct hd_memprof_merger hd_memprof_merger;
 /* Creates an empty merger. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err);
-/* Adds a profile. Cost: a hash of each call stack. Errors: HD_UNSUPPORTED (a mix of versions 1 and 2 with later ones)
-   and HD_INVALID (columns that contradict each other): nothing was added. HD_OVERFLOW (a sum of more than 64 bits;
-   lenient: a warning for each field, and the largest value), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED: the merger can
-   then only be freed. */
+/* Adds a profile to the sum. Cost: one hash per call stack. In lenient mode, a sum of more than 64 bits becomes the
+   largest value, with a warning for each field. After HD_UNSUPPORTED and HD_INVALID, the merger is unchanged. After
+   any other error, the merger can only be freed. Errors: HD_UNSUPPORTED (versions 1 and 2 cannot be added to later
+   versions), HD_INVALID (arrays contradict each other), HD_OVERFLOW (a sum of more than 64 bits), HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *merger, const hd_memprof_raw *raw, hd_error *err);
-/* Adds the profile that hd_memprof_next returned last, and empties it, even on failure. A merger without blocks, and
-   with the same allocator, takes the profile's array of blocks instead of copying it. Cost and errors: as
-   hd_memprof_merger_add; HD_INVALID also if the reader has no profile: before the first, at the end, after an error,
-   or if it was added already. */
+/* Adds the profile that hd_memprof_next returned last. The profile is then empty, even if the call fails. If the
+   merger has no blocks yet, and has the same allocator as the reader, the call moves the blocks instead of copying
+   them. Cost and errors are the same as for hd_memprof_merger_add; HD_INVALID also means that the reader has no
+   profile: before the first profile, at the end, after an error, or if the profile was added already. */
 HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *merger, hd_memprof_reader *reader,
                                                    hd_error *err);
-/* Keeps the stacks of the result in the order in which their blocks were added, as llvm-profdata does, instead of an
-   order that is the same for any inputs. Stacks keep their ids as long as no two are equal. */
+/* Makes the merger return the call stacks in the order in which their blocks were added, like llvm-profdata. By
+   default, the order of the call stacks does not depend on the order of the inputs. With this call, call stacks keep
+   their ids as long as all ids are different. */
 HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *merger);
-/* Returns the sum as one little-endian profile, in the version with the fields that all inputs have. Segments, and
-   stacks (without hd_memprof_merger_keep_order), have an order that does not depend on the order of the inputs; stack
-   ids count from 1. Modules keep the lowest of their addresses, unless they would overlap there. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (modules larger than the address space). */
+/* Returns the sum as one little-endian profile, in the version that has the fields of all inputs. The order of
+   segments does not depend on the order of the inputs; nor does the order of call stacks, without
+   hd_memprof_merger_keep_order. Ids of call stacks count from 1. A program or library that had several addresses gets
+   the lowest one, unless two of them would overlap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (the programs
+   and libraries together are larger than the address space). */
 HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
-/* Like hd_memprof_merger_finish, but moves the blocks of the merger into the result instead of copying them. The
-   merger can then only be freed (HD_INVALID), unless this call fails. */
+/* Like hd_memprof_merger_finish, but moves the blocks into the result instead of copying them. If the call succeeds,
+   the merger can then only be freed; other calls return HD_INVALID. */
 HEAPDUMP_API hd_status hd_memprof_merger_take(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
 /* Returns the bytes that the merger holds. */
 HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *merger);
-/* Frees a merger. Its results stay. */
+/* Frees a merger. Profiles that the merger returned stay valid. */
 HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *merger);
 
 /* ========================================================================= >>memprof.frames
-   Call stacks of raw profiles as frames, and as profiles. */
+   Functions that find the names of functions in raw profiles, and make an hd_profile from a raw profile. */
 
-/* The location of an address. */
+/* An address of a call stack, and its position in a program or library. */
 typedef struct hd_memprof_address {
     uint64_t pc;
     const hd_memprof_segment *segment; /* NULL: none */
-    uint64_t offset;             /* versions 1 and 2: offset in the segment's file; from 3 on: the file's own virtual
-                                    address; without a segment: pc */
-    bool file_offset;            /* `offset` is an offset in the file */
+    uint64_t offset;             /* versions 1 and 2: offset in the file; version 3 and later: virtual address in the
+                                    file; without a segment: the same as pc */
+    bool file_offset;            /* `offset` is an offset in the file, not a virtual address, not a virtual address,
+                                    not a virtual address */
 } hd_memprof_address;
 
-/* A source line of a call stack. Its strings belong to the symbols. */
+/* A function on a call stack, with its source line. The strings belong to the hd_memprof_symbols. */
 typedef struct hd_memprof_frame {
     hd_str function;             /* linkage name */
     hd_str file;                 /* path; may be empty */
     uint32_t line, column, discriminator; /* 0: unknown */
-    uint32_t start_line;         /* first line of the function; LLVM's line offsets count from it */
-    bool inlined;                /* into the next frame of the same address */
-    bool resolved;               /* by the symbolizer; otherwise the function's name is "module+0x1f" */
+    uint32_t start_line;         /* first line of the function; line offsets in LLVM are relative to this line */
+    bool inlined;                /* the function is inlined the function is inlined the function is inlined into the
+                                    next frame of the same address */
+    bool resolved;               /* the symbolizer knows the function; otherwise its name is, for example,
+                                    "libfoo.so+0x1f" */
     uint32_t segment;            /* HD_NONE: none */
     uint64_t pc;
 } hd_memprof_frame;
 
-/* Writes the frames of an address, innermost first, at most `capacity`. Returns their number; 0: unknown address.
-   Sets function, file, line, column, discriminator and start_line of zeroed frames. Strings must live until the next
-   call. */
+/* Writes the functions of an address to `frames`, the innermost first, at most `capacity`. Returns their number, or 0
+   if the address is unknown. The function sets function, file, line, column, discriminator and start_line of each
+   frame; all frames are zeros before the call. Strings must be valid until the next call. */
 typedef uint32_t (*hd_memprof_symbolize_fn)(void *user, const hd_memprof_address *address,
                                             hd_memprof_frame *frames, uint32_t capacity);
-/* The largest number of frames of one address. */
+/* The largest number of functions at one address, because of inlining. */
 #define HD_MEMPROF_INLINE_MAX 256
 
-/* The symbolizer of addresses, and the choice of frames. */
+/* A symbolizer finds the functions of addresses. The other members select the functions that are kept. */
 typedef struct hd_memprof_symbolizer {
-    hd_memprof_symbolize_fn symbolize; /* NULL: all addresses stay unresolved, and all are kept */
+    hd_memprof_symbolize_fn symbolize; /* NULL: functions have no names, and all functions are kept */
     void *user;
-    /* Keep unresolved frames, and frames of the recording runtime (recognized by their file). By default both are
-       left out, as in llvm-profdata. */
+    /* keep_unresolved: keep functions without a name. keep_runtime: keep functions of the MemProf runtime, which are
+       recognized by their file. By default, both are left out, as in llvm-profdata. */
     bool keep_unresolved, keep_runtime;
 } hd_memprof_symbolizer;
 
-/* The call stacks of a profile as frames. */
+/* The call stacks of a profile with names of functions. */
 typedef struct hd_memprof_symbols {
     uint32_t frame_count;
     const hd_memprof_frame *frames;
     uint32_t stack_count;        /* of the profile */
-    const uint32_t *first;       /* frames of stack s: frame[first[s]] .. frame[first[s + 1] - 1] */
-    const uint32_t *frame;       /* numbers of frames, innermost first; a stack may be empty */
-    uint32_t addresses, unresolved, runtime; /* numbers of distinct addresses: all, unresolved, of the runtime */
+    const uint32_t *first;       /* the frames of call stack s are frame[first[s]] .. frame[first[s + 1] - 1] */
+    const uint32_t *frame;       /* numbers of frames, the innermost first; a call stack may be empty */
+    uint32_t addresses, unresolved, runtime; /* number of different addresses, of addresses without a name, and of
+                                                addresses in the MemProf runtime */
 } hd_memprof_symbols;
 
-/* Symbolizes all call stacks, each distinct address once. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* Finds the functions of all call stacks. The symbolizer is called once for each different address. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw, const hd_memprof_symbolizer *symbolizer,
                                             const hd_options *options, hd_memprof_symbols **out, hd_error *err);
 /* Frees the symbols. */
 HEAPDUMP_API void hd_memprof_symbols_free(hd_memprof_symbols *symbols);
 
-/* LLVM's thresholds for cold and hot blocks. 0: its default. */
+/* Thresholds for cold and hot blocks, as in LLVM. 0 means LLVM's default, which is in brackets. */
 typedef struct hd_memprof_thresholds {
-    double cold_density;         /* cold: fewer accesses per byte and second of lifetime [0.05] */
-    double cold_lifetime_ms;     /* cold: and at least this average lifetime [200000] */
-    double hot_density;          /* hot: more accesses per byte and second of lifetime [1000] */
+    double cold_density;         /* a block is cold if it has fewer accesses per byte and second of lifetime [0.05] */
+    double cold_lifetime_ms;     /* ... and if its average lifetime is at least this [200000] */
+    double hot_density;          /* a block is hot if it has more accesses per byte and second of lifetime [1000] */
 } hd_memprof_thresholds;
 
-/* How often memory is used, as LLVM judges it. */
+/* The heat of memory in LLVM: cold memory is rarely accessed, hot memory is often accessed. */
 typedef enum hd_memprof_heat {
     HD_MEMPROF_NOT_COLD,         /* "not cold" */
     HD_MEMPROF_COLD,             /* "cold" */
     HD_MEMPROF_HOT,              /* "hot" */
-    HD_MEMPROF_HEAT_UNKNOWN      /* "unknown": no access density in this version, or no allocations */
+    HD_MEMPROF_HEAT_UNKNOWN      /* "unknown": the version has no access density, or the block has no allocations */
 } hd_memprof_heat;
 
-/* Returns the heat that LLVM would give a block. `thresholds`: NULL for LLVM's defaults. O(1). */
+/* Returns the heat that LLVM would give to a block. If `thresholds` is NULL, LLVM's defaults are used. O(1). */
 HEAPDUMP_API hd_memprof_heat hd_memprof_block_heat(const hd_memprof_raw *raw, uint32_t block,
                                                    const hd_memprof_thresholds *thresholds);
 /* Returns the name of a heat, for example "cold"; "unknown" for any other value. */
 HEAPDUMP_API const char *hd_memprof_heat_name(hd_memprof_heat heat);
 
-/* The names on axis 1 of a profile. */
+/* The property of blocks that becomes axis 1 of a profile. */
 typedef enum hd_memprof_split {
-    HD_MEMPROF_SPLIT_NONE,       /* no axis 1 */
+    HD_MEMPROF_SPLIT_NONE,       /* the profile has the profile has the profile has no axis 1 */
     HD_MEMPROF_SPLIT_LIFETIME,   /* average lifetime of an allocation: "< 1 ms", "< 10 ms" ... ">= 100 s" */
     HD_MEMPROF_SPLIT_SIZE,       /* average size of an allocation: "<= 16", "<= 32" ... powers of two */
     HD_MEMPROF_SPLIT_HEAT,       /* names of hd_memprof_heat */
-    HD_MEMPROF_SPLIT_BINARY      /* name of the innermost frame's segment, or else its build id */
+    HD_MEMPROF_SPLIT_BINARY      /* name of the program or library of the innermost function, or its build id */
 } hd_memprof_split;
 
-/* Options of hd_memprof_profile. Zeros: total bytes by call stack, without types. */
+/* Options of hd_memprof_profile. With zeros, the profile has total bytes by call stack, without types. */
 typedef struct hd_memprof_view {
-    /* The field that becomes the bytes of the profile: a count, total, minimum or maximum. A cell with several blocks
-       has the value of their merged block; sums over cells are meaningful only for counts and totals.
-       [HD_MEMPROF_TOTAL_SIZE] */
+    /* The field whose values become the bytes of the profile: a count, total, minimum or maximum. If several blocks
+       belong to one cell, the cell has the value of their merged block. Sums over cells are meaningful only for
+       counts and totals. [HD_MEMPROF_TOTAL_SIZE] */
     uint32_t field;
     bool average;                /* divide counts and totals by the number of allocations, rounded */
     hd_memprof_split split;
-    /* Returns the name of a block on axis 1, in place of `split`. The name must live until the next call. */
+    /* If set, this function returns the name of a block on axis 1, and `split` is ignored. The name must be valid
+       until the next call. */
     hd_str (*label)(void *user, const hd_memprof_raw *raw, uint32_t block);
-    /* Returns the file name of a segment, for HD_MEMPROF_SPLIT_BINARY. The name must live until the next call; empty:
-       unknown [NULL]. */
+    /* Returns the file name of a segment, for HD_MEMPROF_SPLIT_BINARY, or an empty string if it is unknown. The name
+       must be valid until the next call [NULL]. */
     hd_str (*segment)(void *user, const hd_memprof_raw *raw, uint32_t segment);
-    void *user;                  /* argument of both functions */
+    void *user;                  /* argument of `label` and `segment` */
     hd_memprof_thresholds thresholds;
     hd_memprof_symbolizer symbolizer;
-    bool lines;                  /* names of frames are "function file.c:12" */
+    bool lines;                  /* add source lines to names of functions: "function file.c:12" */
 } hd_memprof_view;
 
-/* Makes a profile over call stacks and axis 1; blocks are allocations (AllocCount). It shows all allocated memory,
-   freed or not, not live memory. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (another
-   kind of field; columns that contradict each other), HD_UNSUPPORTED (a field that the blocks lack). */
+/* Makes an hd_profile with the axes call stack and hd_memprof_view.split from a raw profile. Its blocks are numbers
+   of allocations (AllocCount). The profile shows all allocated memory, whether freed or not; it does not show live
+   memory. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the field is not a count, total,
+   minimum or maximum; or arrays contradict each other), HD_UNSUPPORTED (the blocks do not have the field). */
 HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
                                           const hd_options *options, hd_profile **out, hd_error *err);
 
 /* ========================================================================== >>memprof.index
-   Indexed profiles, which the compiler reads. The GUID of a function's name gives its record: a block for each call
-   stack of allocations in the function (or in functions inlined into it), and the function's call sites on the way to
-   allocations. Two forms: LLVM's, inside an indexed PGO profile, in five versions; and the RFC's, with names and
-   files. Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to "Profile Data matching in
-   IR"; AS-SHIPPED; LLVM-22. */
+   Indexed profiles, which clang reads to optimize a program. An indexed profile has a record for each function. The
+   record is found by the GUID, a hash of the function's name. A record has a block for each call stack of an
+   allocation in the function, or in functions that are inlined into it. A record also has the calls in the function
+   that lead to allocations (call sites). Two formats exist: LLVM's format, which is a part of an indexed PGO profile
+   and has five versions; and the format of the RFC, which also has names and files. Source: llvm-memprof-rfc,
+   "Memprof extensions for the indexed profile format" to "Profile Data matching in IR"; AS-SHIPPED; LLVM-22. */
 
-/* Layouts of the memprof section. 0 is no layout. */
+/* The formats of indexed profiles. 0 is not a format. */
 typedef enum hd_memprof_layout {
-    HD_MEMPROF_LLVM_0 = 1,       /* LLVM's version 0: in profiles of clang 16 */
+    HD_MEMPROF_LLVM_0 = 1,       /* version 0 of LLVM, in profiles of clang 16 */
     HD_MEMPROF_LLVM_1 = 2,
     HD_MEMPROF_LLVM_2 = 3,
-    HD_MEMPROF_LLVM_3 = 4,       /* call stacks share common parts */
-    HD_MEMPROF_LLVM_4 = 5,       /* version 3 with a summary, callees, and data accesses; LLVM 21 and later */
+    HD_MEMPROF_LLVM_3 = 4,       /* in this version, in this version, in this version, call stacks share common
+                                    parts */
+    HD_MEMPROF_LLVM_4 = 5,       /* like version 3, with a summary, callees, and accesses to data; LLVM 21 and
+                                    later */
     HD_MEMPROF_RFC = 6
 } hd_memprof_layout;
-/* Returns the name of a layout: "LLVM 3", "RFC"; "unknown" for any other value. */
+/* Returns the name of a layout, for example "LLVM 3" or "RFC"; "unknown" for any other value. */
 HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout);
 
-/* Returns LLVM's GUID of a function: the low 64 bits of the MD5 of its linkage name, without the suffixes .llvm.N and
-   .part.N that the compiler adds. */
+/* Returns LLVM's GUID of a function: the low 64 bits of the MD5 hash of its linkage name. Suffixes .llvm.N and
+   .part.N, which the compiler adds, do not count. */
 HEAPDUMP_API uint64_t hd_memprof_guid(hd_str linkage_name);
 
-/* A call in the source: a frame of an indexed profile. */
+/* A call in the source code. The call stacks of an indexed profile consist of such calls. */
 typedef struct hd_memprof_location {
-    uint64_t function;           /* GUID of the function with the call */
-    uint32_t line_offset;        /* line relative to the function's first line. The compiler compares the low 16 bits
-    of
-                                    its own offsets with the whole number */
+    uint64_t function;           /* GUID of the function that contains the call */
+    uint32_t line_offset;        /* line of the call minus first line of the function. The compiler compares this
+                                    number with the low 16 bits of its own number */
     uint32_t column;             /* 0: unknown */
-    bool inlined;                /* the function is inlined into the next location of the stack */
-    hd_str name, file;           /* of the function; empty: not in the file (never in LLVM's) */
+    bool inlined;                /* the function is inlined into the function of the next location */
+    hd_str name, file;           /* name and source file of the function; empty: unknown. LLVM's format does not have
+                                    them */
     uint32_t line, discriminator; /* 0: unknown */
 } hd_memprof_location;
 
-/* Returns the compiler's id of a call, as in !memprof and !callsite of its IR; inlining does not matter. These ids
-   order the callers of a function. */
+/* Returns the id that the compiler gives to a call, as in !memprof and !callsite of LLVM's IR. The id does not depend
+   on inlining. The callers of a function are sorted by these ids. */
 HEAPDUMP_API uint64_t hd_memprof_stack_id(const hd_memprof_location *location);
 
-/* The sampled accesses to one symbol or literal (LLVM-22, "Data access profile"). */
+/* The sampled accesses to one variable or string literal (LLVM-22, "Data access profile"). */
 typedef struct hd_memprof_access {
-    hd_str symbol;               /* linkage name; empty: a string literal, or unknown (access_is_named) */
+    hd_str symbol;               /* linkage name of the variable; empty for a string literal, and if names are unknown
+                                    (access_is_named) */
     uint64_t literal;            /* hash of the literal; 0 for a symbol */
     bool is_literal;
     uint64_t count;              /* number of accesses */
-    uint32_t place_first, place_count; /* their source lines: place[place_first], ... */
+    uint32_t place_first, place_count; /* source lines of the accesses: place[place_first] .. place[place_first +
+                                          place_count - 1] */
 } hd_memprof_access;
 
-/* A source line of an access. */
+/* A source line that accesses data. */
 typedef struct hd_memprof_access_place {
     hd_str file;
     uint32_t line;
 } hd_memprof_access_place;
 
-/* The summary in version 4. A context is a call stack, and counts once, by its first block. */
+/* The summary in version 4 of LLVM's format. A context is a call stack of allocations. Each context counts once, with
+   the values of its first block. */
 typedef struct hd_memprof_summary {
     uint64_t contexts, cold, hot;
-    uint64_t largest_cold, largest_warm, largest_hot; /* bytes of the largest context; warm: neither cold nor hot */
+    uint64_t largest_cold, largest_warm, largest_hot; /* bytes of the largest cold, warm and hot context; warm means
+                                                         neither cold nor hot */
 } hd_memprof_summary;
 
-/* One indexed profile, in columns, with functions in the order of the file. A program can also fill one, and write it
-   or convert it to a raw profile. Only find, match, warnings and free need an index that was read or built. */
+/* One indexed profile, as arrays. The functions have the order of the file. A program can also fill this struct
+   itself, and write it or convert it to a raw profile. The functions hd_memprof_index_find, _match, _warning_count
+   and _free need an index that the library has read or built. */
 typedef struct hd_memprof_index {
     hd_memprof_layout layout;
     uint32_t fields;             /* the fields of its blocks, as bits. A missing field is not zero */
     uint32_t field_count;
-    uint8_t field[HD_MEMPROF_FIELDS]; /* the schema: in the file's order */
+    uint8_t field[HD_MEMPROF_FIELDS]; /* the same fields in the order of the file */
     uint32_t location_count, stack_count, function_count, block_count, site_count;
     const hd_memprof_location *locations;
-    const uint64_t *location_id; /* LLVM's versions 0 to 2: their ids in the file; else NULL */
-    const uint32_t *first;       /* locations of stack s: location[first[s]] .. location[first[s + 1] - 1] */
-    const uint32_t *location;    /* numbers of locations, innermost first */
-    const uint64_t *stack_id;    /* LLVM's version 2: their ids in the file; else NULL */
+    const uint64_t *location_id; /* ids of the locations in the file, in LLVM's versions 0 to 2; otherwise NULL */
+    const uint32_t *first;       /* the locations of call stack s are location[first[s]] .. location[first[s + 1] -
+                                    1] */
+    const uint32_t *location;    /* numbers of locations, the innermost call first */
+    const uint64_t *stack_id;    /* ids of the call stacks in the file, in LLVM's version 2; otherwise NULL */
     const uint64_t *function;    /* GUIDs */
-    const uint32_t *block_first; /* blocks of function f: block_first[f] .. block_first[f + 1] - 1 */
-    const uint32_t *site_first;  /* call sites of function f: site_first[f] .. site_first[f + 1] - 1 */
-    const uint32_t *block_stack; /* by block; LLVM has a block in each function that was inlined there */
-    const uint64_t *value;       /* by row: the values of field[0], field[1], ... */
-    const uint32_t *block_row;   /* by block, since LLVM's blocks of one call stack are equal; NULL: block b has row b
-    */
-    uint32_t row_count;          /* with block_row */
-    const uint32_t *site;        /* stacks: a call, and the functions it was inlined into */
-    hd_str before, after;        /* LLVM's: the rest of the file, for example instrumentation counters */
-    /* Only in LLVM's version 4, from here on: */
-    const uint32_t *callee_first; /* callees of call site s: callee[callee_first[s]] .. callee[callee_first[s + 1] -
-    1];
-                                    NULL: the file has no callees */
-    const uint64_t *callee;      /* GUIDs of functions that the site calls */
-    const uint64_t *summary;     /* numbers of hd_memprof_summary in the file, then unknown ones */
-    uint32_t summary_count;      /* 0: no summary; hd_memprof_index_summary then counts */
-    bool has_accesses;           /* data accesses; all members below belong to them */
-    bool access_is_named;        /* false: the names are deflated, and hd_options has no unpacker of gzip */
+    const uint32_t *block_first; /* the blocks of function f are block_first[f] .. block_first[f + 1] - 1 */
+    const uint32_t *site_first;  /* the call sites of function f are site_first[f] .. site_first[f + 1] - 1 */
+    const uint32_t *block_stack; /* call stack of each block; in LLVM's format, each inlined function also has the
+                                    block */
+    const uint64_t *value;       /* for each row, the values of field[0], field[1], ... */
+    const uint32_t *block_row;   /* row of each block, because several blocks may have equal values; NULL: block b has
+                                    row b */
+    uint32_t row_count;          /* number of rows if block_row is set */
+    const uint32_t *site;        /* for each call site, the number of a call stack: the call, and the functions into
+                                    which it is inlined */
+    hd_str before, after;        /* in LLVM's format: the rest of the file, for example counters of functions */
+    /* The following members are used only in LLVM's version 4. */
+    const uint32_t *callee_first; /* the callees of call site s are callee[callee_first[s]] .. callee[callee_first[s +
+                                     1] - 1]; NULL: the file has no callees */
+    const uint64_t *callee;      /* GUIDs of the functions that the call site calls */
+    const uint64_t *summary;     /* the numbers of hd_memprof_summary in the file, followed by numbers with unknown
+                                    meaning */
+    uint32_t summary_count;      /* 0: the file has no summary, and hd_memprof_index_summary computes it */
+    bool has_accesses;           /* the file has accesses to data, in all following members */
+    bool access_is_named;        /* false: the names are compressed, and hd_options has no unpacker for gzip */
     uint32_t access_count, place_count, cold_symbol_count, cold_literal_count;
     const hd_memprof_access *access;
     const hd_memprof_access_place *place;
-    const hd_str *cold_symbol;   /* symbols without accesses */
+    const hd_str *cold_symbol;   /* variables without accesses */
     const uint64_t *cold_literal; /* hashes of string literals without accesses */
-    hd_str access_bytes;         /* their bytes in the file, for writing; empty: write the columns */
+    hd_str access_bytes;         /* bytes of the accesses in the file, which are written again; empty: the arrays are
+                                    written */
 } hd_memprof_index;
 
-/* Returns the summary of the file, or else computes it as LLVM 22 does: hot contexts count as warm, its default.
-   Costs a pass. Errors: HD_INVALID (columns that contradict each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Returns the summary of an indexed profile. If the file has no summary, the call computes it like LLVM 22, which by
+   default counts hot contexts as warm. Cost: one pass over the blocks. Errors: HD_INVALID (arrays that contradict
+   each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_index_summary(const hd_memprof_index *index, const hd_options *options,
                                                 hd_memprof_summary *summary, hd_error *err);
 
-/* Frees an index with its columns. */
+/* Frees an indexed profile with its arrays. */
 HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index);
 /* Returns the number of malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_memprof_index_warning_count(const hd_memprof_index *index);
 
-/* Returns the number of a function, or HD_NONE if it has no record. A few probes. */
+/* Returns the number of a function, or HD_NONE if the function has no record. The call takes a few comparisons. */
 HEAPDUMP_API uint32_t hd_memprof_index_find(const hd_memprof_index *index, uint64_t guid);
-/* Returns the value of a field; 0 for a field that blocks lack. O(1). */
+/* Returns the value of a field of a block, or 0 if blocks do not have the field. O(1). */
 HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *index, uint32_t block, uint32_t field);
 /* Returns the heat of a block, like hd_memprof_block_heat. */
 HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index, uint32_t block,
                                                    const hd_memprof_thresholds *thresholds);
-/* Finds the blocks of the allocation that the compiler sees as `chain`, inlined calls innermost first: the blocks
-   with a stack that begins with it. Writes at most `capacity`, and returns their number. It compares function,
-   line_offset and column of each location, as the compiler does: only the low 16 bits of the chain's line_offset, and
-   column 0 if the record has no columns. So no chain finds locations beyond line 65535. It scans the whole record of
-   chain[0].function. In the RFC's example, {B, loc3}, {A, loc1} finds the block A -> B, and {B, loc3} finds both. */
+/* Finds the blocks for an allocation in the code. `chain` is the call of the allocator as the compiler sees it,
+   followed by the calls into which this call is inlined. The call finds all blocks whose call stack begins with
+   `chain`. It writes at most `capacity` block numbers to `blocks`, and returns the number of all these blocks. Like
+   the compiler, it compares function, line_offset and column of each location. Of line_offset in `chain`, only the
+   low 16 bits count, so locations beyond line 65535 of a function are not found. If the record has no columns,
+   columns count as 0. The time is linear in the record of chain[0].function. In the example of the RFC, {B, loc3},
+   {A, loc1} finds the block A -> B, and {B, loc3} finds both blocks. */
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity);
 
-/* Converts an index to a raw profile without segments, for calls that take raw profiles. Each block is there once,
-   without a histogram: from the record of the allocating function, or else from the first record with its call stack.
-   Addresses are numbers of locations. The caller frees it with hd_memprof_free.
-   Errors: HD_INVALID (columns that contradict each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Converts an indexed profile to a raw profile, for functions that need a raw profile. The raw profile has no
+   segments and no histograms, and its addresses are numbers of locations. It has each block once: from the record of
+   the allocating function, or if this record has no such block, from the first record with the same call stack. Free
+   the result with hd_memprof_free. Errors: HD_INVALID (arrays that contradict each other), HD_OUT_OF_MEMORY,
+   HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
                                             hd_memprof **out, hd_error *err);
-/* The argument of hd_memprof_index_frame. A function without a name is shown as its GUID, "0x1f". */
+/* The argument `namer` of hd_memprof_index_frame. A function without a name is shown as its GUID, for example
+   "0x1f". */
 typedef struct hd_memprof_namer {
     const hd_memprof_index *index;
-    hd_str (*name)(void *user, uint64_t guid); /* empty: unknown; lives until the next call [NULL] */
+    hd_str (*name)(void *user, uint64_t guid); /* returns the name of a function, or an empty string if it is unknown;
+                                                  the name is valid until the next call [NULL] */
     void *user;
     char text[22];               /* private */
 } hd_memprof_namer;
-/* The symbolizer for profiles of hd_memprof_index_raw; `namer` is a hd_memprof_namer. One frame for each address. */
+/* A symbolizer for the raw profiles that hd_memprof_index_raw makes; `namer` points to an hd_memprof_namer. Each
+   address has one frame. */
 HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_address *address,
                                              hd_memprof_frame *frames, uint32_t capacity);
 
 /* ===================================================================== >>memprof.index.read
-   Indexed profiles read into columns. */
+   A function that reads an indexed profile. */
 
-/* Reads an indexed profile: LLVM's versions 0 to 4 with the headers of LLVM 16 to 22, or the RFC's. The unpacker of
-   gzip in hd_options inflates the names of version 4's data accesses. Without one the names are missing, with a
-   warning, and their bytes are kept for writing. Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (an unknown version; an
-   indexed profile without a memprof section); HD_MALFORMED with the offset (lenient: a warning, and the piece is left
-   out, except for LLVM's header, schema and table offsets); HD_LIMIT (call stacks or names that expand to some
-   hundred times their bytes; others); HD_IO, HD_OUT_OF_MEMORY, HD_CANCELLED. */
+/* Reads an indexed profile, in versions 0 to 4 of LLVM 16 to 22, or in the format of the RFC. In version 4, names of
+   accessed data may be compressed; an unpacker for gzip in hd_options decompresses them. Without this unpacker, the
+   names are missing, with a warning, but they are kept for writing. In lenient mode, malformed pieces are left out
+   with a warning, except in LLVM's header, schema and table offsets. Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (an
+   unknown version; an indexed profile without a memprof section); HD_MALFORMED with the offset; HD_LIMIT (also if
+   call stacks or names expand to some hundred times their bytes); HD_IO, HD_OUT_OF_MEMORY, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
                                              hd_error *err);
 
 /* ==================================================================== >>memprof.index.build
-   Indexed profiles made of raw profiles. */
+   Functions that make an indexed profile from a raw profile. */
 
-/* Builds an index from a raw profile (merge several first), as llvm-profdata does. A block belongs to the allocating
-   function and to the functions it was inlined into. Call stacks without any resolved frame are left out with their
-   blocks. Errors: HD_INVALID (columns that contradict each other, no symbolizer), HD_UNSUPPORTED (no call stack is
-   left), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* Makes an indexed profile from a raw profile, like llvm-profdata. If you have several raw profiles, merge them
+   first. A block belongs to the allocating function, and to the functions into which this function is inlined. A call
+   stack without any function name is left out with its blocks. Errors: HD_INVALID (arrays contradict each other, or
+   the symbolizer is missing), HD_UNSUPPORTED (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw, const hd_memprof_symbolizer *symbolizer,
                                               const hd_options *options, hd_memprof_index **out, hd_error *err);
 
-/* Builds an index from the first profile of a document, with these of its fields (0: all). Frees the profile's
-   columns as it goes, so it takes half the memory; afterwards the profile has only segments, even on failure. Errors:
-   as hd_memprof_index_build. */
+/* Makes an indexed profile from the first raw profile of a document, with the selected fields; 0 selects all. The
+   call frees the arrays of the raw profile while it works, so it takes half the memory of hd_memprof_index_build.
+   Afterwards the raw profile has only its segments, even if the call fails. Errors: the errors of
+   hd_memprof_index_build. */
 HEAPDUMP_API hd_status hd_memprof_index_take(hd_memprof *memprof, uint32_t fields,
                                              const hd_memprof_symbolizer *symbolizer, const hd_options *options,
                                              hd_memprof_index **out, hd_error *err);
 
 /* ==================================================================== >>memprof.index.merge
-   Indexed profiles made of records, for parsers and compilers, and merged from other indexed profiles without loss.
-   Source: LLVM-22, "What `llvm-profdata merge` loses", "YAML"; AS-SHIPPED. */
+   Functions that build an indexed profile from single records, or merge indexed profiles without loss. Source:
+   LLVM-22, "What `llvm-profdata merge` loses", "YAML"; AS-SHIPPED. */
 
-/* Collects records and call stacks, and makes an index of them. */
+/* A builder collects records and call stacks, and makes an indexed profile from them. */
 typedef struct hd_memprof_builder hd_memprof_builder;
 
 /* Options of hd_memprof_builder_create. */
 typedef struct hd_memprof_builder_desc {
-    bool keep;                   /* keep records, blocks, call sites and accesses in their order, and repeated blocks
-                                    apart, as LLVM does for one input; blocks have the fields that any block has, and
-                                    0 for missing ones. Zero: add up to one block for each call stack of a function,
-                                    with the fields that all blocks have, in an order independent of the inputs */
+    bool keep;                   /* true: keep all records, blocks, call sites and accesses in their order, like LLVM
+                                    for one input. Blocks then have all fields that any block has, with 0 for missing
+                                    fields. false: add up the blocks of each call stack of a function. Blocks then
+                                    have only the fields that all blocks have, and the order does not depend on the
+                                    inputs */
 } hd_memprof_builder_desc;
 
-/* Creates an empty builder. desc may be NULL: zeros. Errors: HD_OUT_OF_MEMORY. */
+/* Creates an empty builder. If `desc` is NULL, its members count as zeros. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_builder_desc *desc,
                                                            const hd_options *options, hd_error *err);
-/* The next calls add to a builder, and copy their arguments. LLVM's rules add up blocks of one context: counts,
-   totals, minima and maxima are the same in any order; for the other fields see hd_memprof_merger. Memory follows
-   distinct locations, call stacks, contexts and callees. Cost: a hash of each stack. Errors: HD_INVALID (see each
-   call): nothing was added. HD_OVERFLOW (a sum of more than 64 bits; lenient: a warning for each field, and the
-   largest value), HD_OUT_OF_MEMORY, HD_LIMIT: the builder can then only be freed. */
+/* The following functions add data to a builder, and copy their arguments. Blocks with the same call stack are added
+   up with LLVM's rules: counts, totals, minima and maxima do not depend on the order; hd_memprof_merger explains the
+   other fields. The memory depends on the number of different locations, call stacks and callees. Cost: one hash per
+   call stack. In lenient mode, a sum of more than 64 bits becomes the largest value, with a warning for each field.
+   After HD_INVALID, the builder is unchanged. After any other error, the builder can only be freed. Errors:
+   HD_INVALID (each function explains it), HD_OVERFLOW (a sum of more than 64 bits), HD_OUT_OF_MEMORY, HD_LIMIT. */
 
-/* Selects the function of the next blocks and call sites, and creates its record if needed. */
+/* Selects the function to which the next blocks and call sites belong. If the function has no record, the call
+   creates one. */
 HEAPDUMP_API hd_status hd_memprof_builder_function(hd_memprof_builder *builder, uint64_t guid, hd_error *err);
-/* Adds a block to the selected function. `stack` is its call stack, innermost first; `fields` has a bit for each
-   valid member of `value`. HD_INVALID: no function, no frames. */
+/* Adds a block to the selected function. `stack` is the call stack, the innermost call first. `fields` has a bit for
+   each valid member of `value`. HD_INVALID: no function was selected, or the call stack is empty. */
 HEAPDUMP_API hd_status hd_memprof_builder_block(hd_memprof_builder *builder, const hd_memprof_location *stack,
                                                 uint32_t length, uint32_t fields,
                                                 const uint64_t value[HD_MEMPROF_FIELDS], hd_error *err);
-/* Adds a call site to the selected function, with the GUIDs of its callees, each once unless the builder keeps all.
-   HD_INVALID: as above. */
+/* Adds a call site to the selected function, with the GUIDs of its callees. Without hd_memprof_builder_desc.keep,
+   each callee is stored only once. HD_INVALID: no function was selected, or the call stack is empty. */
 HEAPDUMP_API hd_status hd_memprof_builder_site(hd_memprof_builder *builder, const hd_memprof_location *stack,
                                                uint32_t length, const uint64_t *callees, uint32_t count,
                                                hd_error *err);
-/* Adds accesses to data. Accesses to one symbol or literal add up, and their places unite; a builder that keeps all
-   repeats them. `places` has access->place_count entries; access->place_first is ignored. */
+/* Adds accesses to data. Accesses to the same variable or string literal are added up, with all their source lines;
+   with hd_memprof_builder_desc.keep, they stay separate. `places` has access->place_count source lines;
+   access->place_first is ignored. */
 HEAPDUMP_API hd_status hd_memprof_builder_access(hd_memprof_builder *builder, const hd_memprof_access *access,
                                                  const hd_memprof_access_place *places, hd_error *err);
-/* Adds a symbol without accesses. It is kept once, and dropped if any input has accesses to it. A builder that keeps
-   all keeps it in any case. */
+/* Adds a variable without accesses. The variable is stored once, and left out if another input has accesses to it.
+   With hd_memprof_builder_desc.keep, it is always stored. */
 HEAPDUMP_API hd_status hd_memprof_builder_cold_symbol(hd_memprof_builder *builder, hd_str symbol, hd_error *err);
-/* Adds a literal without accesses, by its hash. */
+/* Adds a string literal without accesses, by its hash. */
 HEAPDUMP_API hd_status hd_memprof_builder_cold_literal(hd_memprof_builder *builder, uint64_t hash, hd_error *err);
 
-/* Adds an index of any layout; the RFC's gets the fields that only LLVM's have. The surroundings of its section, such
-   as counters of functions, are left out. HD_INVALID: also columns that contradict each other. HD_UNSUPPORTED: names
-   of accesses that could not be inflated. */
+/* Adds an indexed profile of any layout. A profile in the format of the RFC gets the fields that only LLVM's format
+   has. Other parts of the file, such as counters of functions, are left out. HD_INVALID also means that arrays
+   contradict each other. HD_UNSUPPORTED: names of accessed data could not be decompressed. */
 HEAPDUMP_API hd_status hd_memprof_builder_add(hd_memprof_builder *builder, const hd_memprof_index *index,
                                               hd_error *err);
 
-/* Returns an index of the added records: LLVM's version 4 if it has callees or accesses, else version 3. The builder
-   stays usable. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Returns an indexed profile of all added records. The profile has LLVM's version 4 if it has callees or accesses,
+   and version 3 otherwise. More records can be added to the builder later. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_builder_finish(hd_memprof_builder *builder, hd_memprof_index **out, hd_error *err);
-/* Returns the bytes that the builder holds. */
+/* Returns the bytes that a builder uses. */
 HEAPDUMP_API uint64_t hd_memprof_builder_memory(const hd_memprof_builder *builder);
-/* Frees a builder. Its results stay. */
+/* Frees a builder. Profiles that the builder returned stay valid. */
 HEAPDUMP_API void hd_memprof_builder_free(hd_memprof_builder *builder);
 
 /* ==================================================================== >>memprof.index.write
-   Indexed profiles written to a file. */
+   A function that writes an indexed profile to a file. */
 
 /* Options of hd_memprof_index_write. */
 typedef struct hd_memprof_index_desc {
-    hd_memprof_layout layout;    /* [the index's] */
-    uint32_t llvm;               /* the LLVM release to imitate: 19 (versions 0 to 3) or 22 (2 to 4) [the release of
-    the
-                                    header around the index, if it has the version; else the latest with it] */
-    uint32_t fields;             /* the fields to write, as bits; 0 is written for fields that blocks lack [the
-    index's,
-                                    if the layout is its own; else all for LLVM's versions 0 and 1,
-                                    HD_MEMPROF_HOT_COLD for 2 to 4, and all known ones for the RFC's] */
-    const void *base;            /* an indexed profile in memory: all of it is kept, but this index becomes its
-    memprof
-                                    section [the surroundings that were read; for the RFC's only with counters] */
+    hd_memprof_layout layout;    /* format of the output [the layout of the index] */
+    uint32_t llvm;               /* the output has the format of this LLVM release: 19 (versions 0 to 3) or 22
+                                    (versions 2 to 4) [the release that wrote the file of the index, if it has the
+                                    version; otherwise the latest release that has it] */
+    uint32_t fields;             /* the fields to write, as bits; a field that blocks do not have is written as 0 [if
+                                    the layout does not change, the fields of the index; otherwise all fields for
+                                    LLVM's versions 0 and 1, HD_MEMPROF_HOT_COLD for versions 2 to 4, and all known
+                                    fields for the RFC] */
+    const void *base;            /* an indexed profile in memory. The output has all its other parts, and this index
+                                    as its MemProf profile [the other parts of the file that was read; for the RFC,
+                                    only if they have counters] */
     size_t base_size;
 } hd_memprof_index_desc;
 
-/* Writes an index. An unchanged index gives the bytes that were read. An index built of a raw profile gives the bytes
-   of the release's llvm-profdata. The header's version identifies the release: 12 is LLVM 19, and 13 is LLVM 22. Next
-   to counters neither can become the other, since their hashes differ. Only version 4 has callees and data accesses;
-   the others omit them. Names of accessed data keep their bytes, or are deflated by the hook in hd_options, or else
-   stored, which LLVM also reads. The RFC's layout is a file of its own, or is next to the counters of a base with a
-   header of version 12 or 13 (the RFC's Fig. 3), in a section of version 23, which LLVM refuses. There a block
-   belongs only to the allocating function, and call sites are omitted; converted to LLVM's layouts, both come back
-   from the call stacks. Errors: the output's, HD_INVALID (unknown layout, release or field; columns that contradict
-   each other; a hook that does not deflate), HD_OVERFLOW (a number too large for its field; lenient: a warning, and
-   the largest value), HD_UNSUPPORTED (a version that the release or header lacks), HD_MALFORMED (the base),
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* Writes an indexed profile. If an index was read and not changed, the output has the same bytes as the file. If an
+   index was made from a raw profile, the output has the same bytes as the output of llvm-profdata of the same
+   release. The version in the header of a file shows the release: 12 is LLVM 19, and 13 is LLVM 22. A file with
+   counters cannot be converted from one of these releases to the other, because their hashes differ. Only version 4
+   has callees and accesses to data; other versions leave them out. Names of accessed data keep their bytes; new names
+   are compressed with hd_options.deflate, or stored uncompressed, which LLVM can also read. The format of the RFC is
+   a separate file. With a base that has a header of version 12 or 13, it is a section of the base with version 23
+   (Fig. 3 of the RFC), which LLVM refuses to read. In the format of the RFC, a block belongs only to the allocating
+   function, and call sites are left out; if the file is converted to LLVM's format, both are computed from the call
+   stacks again. In lenient mode, a number that is too large for its field is replaced by the largest value, with a
+   warning. Errors: errors of the output, HD_INVALID (unknown layout, release or field; arrays that contradict each
+   other; hd_options.deflate failed), HD_OVERFLOW (a number is too large for its field), HD_UNSUPPORTED (the release
+   or header does not have the version), HD_MALFORMED (of the base), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index, const hd_memprof_index_desc *desc,
                                               const hd_options *options, hd_out out, hd_error *err);
 
 /* =========================================================================== >>memprof.rows
-   MemProf files as heap dumps. */
+   The formats of MemProf files, for hd_read. */
 
-/* The row of raw profiles. Its heaps come from hd_memprof_profile without options: allocated bytes by call stack,
-   with the dump ids 0x1, 0x2, ...; hd_options.no_heaps omits them. Errors: as hd_memprof_next, and for heaps as
-   hd_memprof_profile. */
+/* The format of raw profiles. Each raw profile becomes a heap with allocated bytes by call stack (hd_memprof_profile
+   without options). The heaps have the dump ids 0x1, 0x2, and so on. With hd_options.no_heaps, a dump has no heaps.
+   Errors of reading: the errors of hd_memprof_next and hd_memprof_profile. */
 HD__FORMAT(hd_format_memprof);
-/* The row of indexed profiles, LLVM's or the RFC's. */
+/* The format of indexed profiles, of LLVM or of the RFC. */
 HD__FORMAT(hd_format_memprof_index);
-/* The raw profiles of a dump of the format "memprof", else NULL. Owned by the dump; hd_memprof_index_take may have
-   their columns. */
+/* Returns the raw profiles of a dump of the format "memprof", or NULL if the dump has another format. The profiles
+   belong to the dump. hd_memprof_index_take may have freed their arrays. */
 HEAPDUMP_API hd_memprof *hd_dump_memprof(const hd_dump *dump);
-/* The index of a dump of the format "memprof-index", LLVM's or the RFC's, or of a dump that was given an index; else
-   NULL. hd_memprof_profile makes its only heap from hd_memprof_index_raw. Owned by the dump. */
+/* Returns the indexed profile of a dump of the format "memprof-index", or of a dump with hd_dump_set_memprof_index,
+   or NULL for other dumps. The index belongs to the dump. The only heap of such a dump comes from
+   hd_memprof_index_raw and hd_memprof_profile. */
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
-/* For a format of a program's own that holds an index, as YAML does: the index becomes the dump's document, also when
-   this fails, and the `write` of that format gets it; its heap is added. It is freed with the dump, without the
-   format's `free`. `options` is the argument of `read`. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Sets an indexed profile as the document of a dump, and adds its heap. This is for a program's own format that
+   contains an indexed profile, for example YAML. hd_format.write of this format gets the index. The dump owns the
+   index, also if this call fails, and frees the index without calling hd_format.free. `options` is the argument of
+   hd_format.read. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index *index, const hd_options *options,
                                                  hd_error *err);
 
@@ -3996,9 +4037,9 @@ HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index
 
 #ifndef HEAPDUMP_NO_FOLDED
 /* ================================================================================= >>folded
-   Folded stacks, the input of flame graphs: a line per call stack, with its bytes. */
+   Folded stacks are the input of flame graph tools. Each line has a call stack and its bytes. */
 
-/* The row of folded stacks. */
+/* The format of folded stacks. */
 HD__FORMAT(hd_format_folded);
 
 #endif /* HEAPDUMP_NO_FOLDED */
@@ -4017,14 +4058,14 @@ HD__FORMAT(hd_format_folded);
    sizes equal DevTools'.
    Source: AS-SHIPPED. */
 
-/* A V8 snapshot in memory. */
+/* A snapshot of the V8 engine in memory. */
 typedef struct hd_v8 hd_v8;
 
-/* Whether a node is attached to a page's document: hd_v8_detachedness. */
+/* The result of hd_v8_detachedness: whether a node is attached to the document of a page. */
 typedef enum hd_v8_link { HD_V8_UNLINKED, HD_V8_ATTACHED, HD_V8_DETACHED } hd_v8_link;
 
 /* ============================================================================ >>v8.document
-   A snapshot in memory: its graph, and the data that a graph has no column for. */
+   A V8 snapshot in memory: its graph, and the data that a graph cannot store. */
 
 /* The row of V8 snapshots: the graph, and the data to write the same file again. Beyond the graph, a node takes 5
    bytes: 4 more if the file has types beyond 256, 1 more if it has detachedness. An edge takes 1 byte, each other
@@ -4034,85 +4075,93 @@ typedef enum hd_v8_link { HD_V8_UNLINKED, HD_V8_ATTACHED, HD_V8_DETACHED } hd_v8
    and a file may end anywhere after its first node), HD_UNSUPPORTED (more than 32 fields, or 255 types of edges),
    HD_OVERFLOW (sizes pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HD__FORMAT(hd_format_v8);
-/* Returns the snapshot of a dump of this format, else NULL. Owned by the dump. */
+/* Returns the V8 snapshot of a dump, or NULL if the dump has another format. The snapshot belongs to the dump. */
 HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump);
-/* Returns the type of a node, for example "string", by its number in the graph. Empty past the last. */
+/* Returns the type of a node, for example "string", by its number in the graph. If the number is too large, the
+   result is empty. */
 HEAPDUMP_API hd_str hd_v8_type(const hd_v8 *doc, uint32_t object);
-/* Returns the name of a node in the file, by its number in the graph; V8 cuts off long strings. Empty past the last.
-   */
+/* Returns the name of a node in the file, by its number in the graph. For a long string, V8 stores only the
+   beginning. If the number is too large, the result is empty. */
 HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object);
-/* Returns whether a damaged file has lost the name of a node, which is then "(name lost)". The class of such an
-   object or native node is lost too, and is not described. */
+/* Returns whether the name of a node is missing because the file is damaged. The name is then "(name lost)". If such
+   a node is an object or a native node, its class is missing too. */
 HEAPDUMP_API bool hd_v8_name_lost(const hd_v8 *doc, uint32_t object);
-/* Returns another field of a node, for example "detachedness" or "trace_node_id"; 0 if the file has unknown field. */
+/* Returns another field of a node, for example "detachedness" or "trace_node_id", or 0 if the file does not have this
+   field. */
 HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char *field);
-/* Returns whether a node is attached to a page's document. If the file gives the state of a node, that counts. As in
-   DevTools, native nodes below an attached node are attached, and then those below a detached node are detached. In a
-   file without this field, native nodes with names "Detached ..." are detached. The class of a detached native node
-   is "Detached " and its name: "Detached <li>". hd_v8_name returns the file's name. */
+/* Returns whether a node is attached to the document of a page. If the file has the state of a node, the result is
+   this state. Otherwise, as in DevTools, native nodes below an attached node are attached, and other native nodes
+   below a detached node are detached. If the file has no states, native nodes with names such as "Detached
+   HTMLElement" are detached. The class of a detached native node begins with "Detached ", for example "Detached
+   <li>"; hd_v8_name returns the name in the file. */
 HEAPDUMP_API hd_v8_link hd_v8_detachedness(const hd_v8 *doc, uint32_t object);
 /* Returns the type of the `reference`th edge of an object, for example "property". O(64 nodes). */
 HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference);
-/* Returns the array index of the `reference`th edge of an object, or HD_UNKNOWN. Unlike hd_graph_index it also
-   returns indexes of 2^31 - 1 and more, which sparse arrays have. O(64 nodes). */
+/* Returns the array index of the `reference`th edge of an object, or HD_UNKNOWN. Unlike hd_graph_index, this function
+   also returns indexes of 2^31 - 1 and more, which sparse arrays have. O(64 nodes). */
 HEAPDUMP_API uint64_t hd_v8_index(const hd_v8 *doc, uint32_t object, uint32_t reference);
-/* Returns another member of the file as JSON, for example "locations" or "trace_tree". Empty if the file lacks it. */
+/* Returns another member of the file as JSON, for example "locations" or "trace_tree". If the file does not have this
+   member, the result is empty. */
 HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
 
 /* ============================================================================ >>v8.distance
    Distances from the roots, as in DevTools. */
 
-/* The distance of node 0, for nodes that only system roots reach. */
+/* The distance of node 0 if only roots of the engine reach a node. */
 #define HD_V8_SYSTEM 100000000u
-/* Computes the distance of each node from the roots of the program or page, as DevTools shows it. Distance 1 is a
-   node that node 0 refers to and that is not synthetic. Nodes that only other roots reach count from node 0, which is
-   then at HD_V8_SYSTEM, or at 0 if no root of the program exists. HD_NONE: unreachable. `distances` has a place for
-   each object of the graph. Linear in references. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* Computes the distance of each node from the roots of the program or page, as DevTools shows it. distances[o]
+   becomes the distance of object o, or HD_NONE if the object is unreachable. A node has the distance 1 if node 0
+   refers to it and it is not synthetic. If only other roots reach a node, its distance counts from node 0, which then
+   has the distance HD_V8_SYSTEM. If the program has no roots, node 0 has the distance 0. The time is linear in the
+   number of references. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances,
                                        hd_error *err);
 /* ============================================================================== >>v8.values
-   Values of nodes: strings, numbers, lengths, names. */
+   A function that returns the values of nodes: strings, numbers, lengths, names. */
 
-/* Returns the values of all nodes, for writers of graphs (hd_options.values). Valid as long as the document. A string
-   has the part of its text that V8 keeps. A number has its value if V8 recorded numeric values; arrays and strings
-   then have their lengths. Any other node has its name if that differs from the class: functions, symbols, elements
-   of a page. */
+/* Returns the values of all nodes, for hd_options.values. The result is valid as long as the document. The value of a
+   string is the part of its text that the file contains. If V8 recorded numeric values, numbers have their values,
+   and arrays and strings have their lengths. Other nodes, such as functions, symbols and elements of a page, have
+   their name if it differs from the class. */
 HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc);
 
 /* ============================================================================= >>v8.origins
-   Source locations of objects, and the call stacks that allocated them. Snapshots have call stacks if allocations
-   were tracked (HeapProfiler.startTrackingHeapObjects with trackAllocations). */
+   Functions that return source locations of objects, and the call stacks that allocated objects. A snapshot has such
+   call stacks only if allocations were tracked (HeapProfiler.startTrackingHeapObjects with trackAllocations). */
 
 /* Source locations and call stacks of a snapshot. */
 typedef struct hd_v8_origins hd_v8_origins;
 
-/* A place in a script. Lines and columns count from 1; 0 is unknown. (In the file "locations" count from 0, and
-   "trace_function_infos" from 1.) Strings belong to the document. */
+/* A position in a script. Lines and columns count from 1; 0 means unknown. (In the file, "locations" count from 0,
+   and "trace_function_infos" count from 1.) The strings belong to the document. */
 typedef struct hd_v8_place {
-    hd_str function;             /* of a frame; empty for a location */
+    hd_str function;             /* name of the function on a call stack; empty for a source location */
     hd_str script;               /* URL or path; empty: unknown */
     uint32_t script_id, line, column;
 } hd_v8_place;
 
-/* Reads "locations", "trace_function_infos" and "trace_tree" of a document, which must outlive the result. Linear in
-   their bytes, plus a sort. Errors: HD_MALFORMED with the offset in the file (lenient: a warning, and the result has
-   the part before the damage), HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Reads the members "locations", "trace_function_infos" and "trace_tree" of a document. The document must stay valid
+   while the result is used. The time is linear in the bytes of these members, plus a sort. In lenient mode, the
+   result has the part before a malformed piece, with a warning. Errors: HD_MALFORMED with the offset in the file,
+   HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_v8_origins_read(const hd_v8 *doc, const hd_options *options, hd_v8_origins **out,
                                           hd_error *err);
-/* Frees the origins. */
+/* Frees source locations and call stacks. */
 HEAPDUMP_API void hd_v8_origins_free(hd_v8_origins *origins);
-/* Finds the place of a closure's function, or of an object's constructor; returns false if the file has no place for
-   it. */
+/* Finds the source location of the function of a closure, or of the constructor of an object. Returns false if the
+   file does not have this location. */
 HEAPDUMP_API bool hd_v8_location(const hd_v8_origins *origins, uint32_t object, hd_v8_place *place);
-/* Returns the number of frames of the call stack that allocated an object, and writes the first `room`, innermost
-   first; the last frame is V8's "(root)". 0: the object is older than the tracking, or nothing was tracked. */
+/* Returns the number of frames of the call stack that allocated an object. The call writes at most `room` frames to
+   `frames`, the innermost first; the last frame of a call stack is "(root)". The result is 0 if allocations were not
+   tracked when the object was allocated. */
 HEAPDUMP_API uint32_t hd_v8_stack(const hd_v8_origins *origins, uint32_t object, hd_v8_place *frames, uint32_t room);
 
 /* =============================================================================== >>v8.write
-   Snapshots written from documents or from any graph. */
+   Functions that write V8 snapshots, from a document that was read or from any graph. */
 
-/* Writes the bytes that were read, except irregular white space between numbers. After lenient reading it writes a
-   well-formed file without the omitted pieces. Errors: the output's, HD_CANCELLED. */
+/* Writes the file again, with the same bytes; only irregular white space between numbers may change. After lenient
+   reading, the output is a well-formed file without the pieces that were left out. Errors: errors of the output,
+   HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, hd_out out, hd_error *err);
 /* Writes any graph as a snapshot that DevTools, memlab and v8-heap-parser load. Node 0 refers to "(GC roots)", which
    refers to the objects of all strong roots. The graph's objects follow in their order, with the type "object" and
@@ -4124,13 +4173,14 @@ HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, 
 HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
 
 /* =============================================================================== >>v8.match
-   Comparison of two snapshots node by node. */
+   A function that compares two snapshots node by node. */
 
-/* Compares two snapshots node by node, as hd_graph_match does. V8 keeps ids as long as an inspector session lasts
-   (or, without a session, the process), and then gives new ids. Names of strings, functions and code count too.
-   Measured share of common ids with a different name: 0 % within a session; 6 % between two processes of one program
-   (1 % by class); 40 to 87 % between two sessions of one process. An element stays the same object when it is
-   detached or its attributes change. Errors: as hd_graph_match. */
+/* Compares two snapshots node by node, like hd_graph_match. Nodes keep their ids as long as an inspector session
+   lasts, or without a session, as long as the process runs; after a session, V8 gives new ids to all nodes. The call
+   also compares the names of strings, functions and code. The share of common ids with different names was 0 % within
+   a session, 6 % between two processes of one program (1 % by class), and 40 to 87 % between two sessions of one
+   process. An element of a page stays the same object if it is detached, or if its attributes change. Errors: the
+   errors of hd_graph_match. */
 HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const uint8_t *const reached[2],
                                   const hd_options *options, hd_identity_change **out, hd_error *err);
 
@@ -4149,11 +4199,11 @@ HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const
    key of labels is an axis, "type" first; several values of one key are a path. Go's numeric label `bytes`, which
    only separates samples of one stack, is summed over. */
 
-/* The row of pprof profiles. */
+/* The format of pprof profiles. */
 HD__FORMAT(hd_format_pprof);
 
 /* ============================================================================== >>pprof.write
-   Heaps of one dump of a process written as a pprof profile, without gzip. */
+   A function that writes the heaps of one dump of a process as a pprof profile, without gzip. */
 
 /* Writes heaps as a pprof profile. Each heap becomes two sample types, live ones last, since viewers show the last
    type first: "inuse_objects" and "inuse_space", or "peak_", "alloc_" or "temporary_". If the heaps have several
@@ -4200,40 +4250,41 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
    stack_hash is the first 16 hexadecimal digits of an MD5. Its input has the names of the stack, outermost first,
    each as its number of bytes in decimal, ":" and its bytes: for main;run md5("4:main3:run"). */
 
-/* The syntax of rows. */
+/* The two forms of a table: CSV and JSON lines. */
 typedef enum hd_rows_form {
     HD_ROWS_CSV = 0,
     HD_ROWS_JSON
 } hd_rows_form;
 
-/* Writes rows of heaps. Each heap can be freed after hd_rows_writer_add. */
+/* A writer for a table of heaps. A heap can be freed after hd_rows_writer_add. */
 typedef struct hd_rows_writer hd_rows_writer;
 
-/* Creates a writer. Uses allocator, limits and progress of the options. Returns NULL on failure. Errors:
+/* Creates a writer, which uses allocator, limits and progress of the options. Returns NULL on failure. Errors:
    HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_rows_writer *hd_rows_writer_create(hd_rows_form form, hd_out out, const hd_options *options,
                                                    hd_error *err);
-/* Adds columns for the labels and axes of a later heap. Before the first heap is written, call it for all heaps that
-   have others. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (more than 32 axes, stack and type included, or 256
-   labels in all), HD_INVALID (a label without a name, with the name of a column, or with the prefix "axis_"; after
-   the first rows). */
+/* Adds columns for the labels and axes of a heap that is written later. Before you write the first heap, call this
+   function for all heaps that have other labels or axes than the first heap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_UNSUPPORTED (more than 32 axes, stack and type included, or 256 labels in all), HD_INVALID (a label without a
+   name, with the name of a column, or with the prefix "axis_"; after the first rows). */
 HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *writer, const hd_heap *heap, hd_error *err);
-/* Writes the rows of a heap in canonical order: equal heaps give equal bytes. Errors: the output's and
-   hd_rows_writer_columns', HD_CANCELLED; HD_LIMIT (also rows of 2^32 bytes, as for a chain of 100,000 calls that all
-   have bytes); HD_INVALID (labels or axes without columns, two of one name). Unless the output fails, an error means
-   that nothing of the heap was written. */
+/* Writes the rows of a heap in canonical order, so equal heaps give equal bytes. If the call fails for another reason
+   than an error of the output, no row of the heap was written. Errors: errors of the output and of
+   hd_rows_writer_columns, HD_CANCELLED; HD_LIMIT (also if the rows take 2^32 bytes or more, as for a chain of 100,000
+   calls that all have bytes); HD_INVALID (a label or axis has no column, or two have the same name). */
 HEAPDUMP_API hd_status hd_rows_writer_add(hd_rows_writer *writer, const hd_heap *heap, hd_error *err);
-/* Writes buffered rows, and the names of the columns if no heap was written. Errors: the output's. */
+/* Writes the buffered rows. If no heap was written, the call writes the names of the columns. Errors: errors of the
+   output. */
 HEAPDUMP_API hd_status hd_rows_writer_finish(hd_rows_writer *writer, hd_error *err);
-/* Frees a writer. Without hd_rows_writer_finish the last rows may be missing. */
+/* Frees a writer. Without hd_rows_writer_finish, the last rows may be missing in the output. */
 HEAPDUMP_API void hd_rows_writer_free(hd_rows_writer *writer);
 
-/* Writes all rows of these heaps, in their order. Errors: as hd_rows_writer_add. */
+/* Writes the rows of several heaps, in the order of the heaps. Errors: the errors of hd_rows_writer_add. */
 HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows_form form, const hd_options *options,
                                      hd_out out, hd_error *err);
 
 /* ============================================================================= >>rows.heaps
-   Heaps made of rows: >>rows.read. */
+   Makes heaps from rows; >>rows.read explains the rules. */
 
 /* ============================================================================== >>rows.read
    hd_read reads rows (>>dump). Rows with the same description of the heap, at any place, are one heap: a profile if
@@ -4257,39 +4308,40 @@ HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows
    or without a name, or no column of bytes. HD_UNSUPPORTED: more than 32 columns of axes, HD_MAX_AXES in one heap, or
    256 labels. */
 
-/* The row of CSV. */
+/* The format of tables in CSV. */
 HD__FORMAT(hd_format_rows);
-/* The row of JSON lines. */
+/* The format of tables in JSON lines. */
 HD__FORMAT(hd_format_rows_json);
 
 #endif /* HEAPDUMP_NO_ROWS */
 
 /* =================================================================================== >>dump
-   The registry, with a row per format, and the functions that read any format. */
+   The list of all formats, and the functions that read a file of any format. */
 
-/* Reads a dump. The content decides the format, never a name: the surest row reads, and of equally sure rows the
-   first; hd_options.format overrides this. Errors and warnings have the name of that row. A packed input needs
-   hd_options.unpackers; offsets and lines are then those of the unpacked text. Memory stays within a small multiple
-   of the heap dumps in the input. All else in a trace is skipped, and only its brackets and strings are checked. A
-   trace without heap dumps is not an error: it has 0 heaps. The result stays valid after the input is closed. Errors:
-   HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED (packed, and no unpacker; a format that can only be written; others),
-   HD_MALFORMED, HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no row has the name
-   hd_options.format). */
+/* Reads a dump of any format. The first bytes of the input decide the format, not the name of a file. If several
+   formats fit, the format with the highest result of hd_format.detect is used. hd_options.format selects a format by
+   its name. Errors and warnings contain the name of the format. A compressed input needs hd_options.unpackers;
+   offsets and lines in messages then refer to the decompressed text. The memory is at most a small multiple of the
+   heap dumps in the input. Other events of a trace are skipped; only their brackets and strings are checked. A trace
+   without heap dumps is not an error, and gives 0 heaps. The result is valid after the input was closed. Errors:
+   HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED (for example, the input is compressed and the unpacker is missing, or the
+   format can only be written), HD_MALFORMED, HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no
+   format has the name hd_options.format). */
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err);
-/* Opens a file, reads it with hd_read, and closes it. Errors: also as hd_in_open. */
+/* Opens a file, reads it with hd_read, and closes the file. Errors: the errors of hd_read and hd_in_open. */
 HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options, hd_dump **dump, hd_error *err);
-/* Reads bytes in memory with hd_read. They may be freed afterwards. */
+/* Reads bytes in memory with hd_read. The bytes may be freed after the call. */
 HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_options *options,
                                       hd_dump **dump, hd_error *err);
-/* Reads with this row, whatever the input begins with. It refers to no other row: a program that reads only with
-   hd_read_as, linked with -ffunction-sections -fdata-sections -Wl,--gc-sections, has no code of other formats.
+/* Reads an input as one format, whatever its first bytes are. If a program uses only hd_read_as, and is built with
+   -ffunction-sections -fdata-sections -Wl,--gc-sections, it contains no code of other formats.
 
        if (!hd_read_as(&hd_format_v8, in, NULL, &dump, &err)) ... hd_dump_graph(dump), hd_dump_v8(dump)
 
-   Errors: as hd_read; HD_UNSUPPORTED: the row can only write. */
+   Errors: the errors of hd_read; HD_UNSUPPORTED (the format can only be written). */
 HEAPDUMP_API hd_status hd_read_as(const hd_format *format, hd_in in, const hd_options *options, hd_dump **dump,
                                   hd_error *err);
-/* Returns a row of the library's own formats by its position; NULL past the last. */
+/* Returns a format of the library by its position, or NULL if the position is too large. */
 HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 
 #ifdef __cplusplus
