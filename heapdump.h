@@ -3100,9 +3100,9 @@ HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memo
 
 #ifndef HEAPDUMP_NO_NETCF
 /* ============================================================================= >>netcf.read
-   Heap dumps of the .NET Compact Framework and of XNA: text with one record per line. Numbers are hexadecimal; sizes
-   are decimal with hd_options.decimal_sizes. Lines end with LF or CR LF, and have at most 2^28 bytes. Blank lines are
-   ignored. Source: netcf-gc-heap-dump, AS-SHIPPED. */
+   Heap dumps of the .NET Compact Framework and of XNA are text files with one record per line. Numbers are
+   hexadecimal. With hd_options.decimal_sizes, sizes are decimal. Lines end with LF or CR LF, and have at most 2^28
+   bytes. Blank lines are ignored. Source: netcf-gc-heap-dump, AS-SHIPPED. */
 
 /* A line of a dump. If a kind of line does not have a member, the member is zero. */
 typedef struct hd_netcf_record {
@@ -4046,17 +4046,16 @@ HD__FORMAT(hd_format_folded);
 
 #ifndef HEAPDUMP_NO_V8
 /* ================================================================================ >>v8.read
-   Heap snapshots of V8 (.heapsnapshot), as Chromium's DevTools and Node write them: JSON. `meta` lists the fields of
-   nodes and edges. The required fields may be in any order, and other fields are kept. Node k is object k of the
-   graph, with the file's id; the only root is node 0. Classes are the same as in DevTools: the name for objects and
-   native nodes; "(string)", "(array)" and so on for other types; "(system)" for hidden nodes; "(compiled code)". A
-   file may have any number of types (Julia's has hundreds). "(symbol)" and "(bigint)" are types 12 and 13 of old V8,
-   with files that name only twelve types.
-   As in DevTools, three more kinds of edges count as weak, so that a page's own objects are visible. They are
-   shortcuts that do not start at node 0, edges from outside to the page's objects, and the half of a WeakMap's pair
-   that starts at the table. The remaining unreachable nodes become roots, held by node 0. So dominators and retained
-   sizes equal DevTools'.
-   Source: AS-SHIPPED. */
+   Heap snapshots of V8 (.heapsnapshot), which Chromium's DevTools and Node write as JSON. In the file, `meta` lists
+   the fields of nodes (objects) and edges (references). The fields may have any order, and unknown fields are kept.
+   Node k is object k of the graph, with the id from the file. The only root is node 0. Classes are the same as in
+   DevTools. The class of an object or native node is its name. Other types have classes such as "(string)",
+   "(array)", "(system)" for hidden nodes, and "(compiled code)". A file may have any number of types; files of Julia
+   have hundreds. In files of old V8 that name only twelve types, "(symbol)" and "(bigint)" are types 12 and 13. As in
+   DevTools, three more kinds of edges count as weak, so that the objects of the page itself are visible. These are
+   shortcuts that do not start at node 0, edges from the engine to objects of the page, and the edge of a WeakMap
+   entry that starts at the table. All other unreachable nodes become roots, which node 0 holds. With these rules,
+   dominators and retained sizes equal the values in DevTools. Source: AS-SHIPPED. */
 
 /* A snapshot of the V8 engine in memory. */
 typedef struct hd_v8 hd_v8;
@@ -4067,13 +4066,15 @@ typedef enum hd_v8_link { HD_V8_UNLINKED, HD_V8_ATTACHED, HD_V8_DETACHED } hd_v8
 /* ============================================================================ >>v8.document
    A V8 snapshot in memory: its graph, and the data that a graph cannot store. */
 
-/* The row of V8 snapshots: the graph, and the data to write the same file again. Beyond the graph, a node takes 5
-   bytes: 4 more if the file has types beyond 256, 1 more if it has detachedness. An edge takes 1 byte, each other
-   field that is not always zero 4, and each non-number its bytes. The graph's memory includes the document's. The
-   reader needs one pass and a small window; "snapshot" must come before "nodes", and "nodes" before "edges". Errors:
-   HD_MALFORMED with the offset (lenient: one warning for the whole file counts the losses; everything else is kept,
-   and a file may end anywhere after its first node), HD_UNSUPPORTED (more than 32 fields, or 255 types of edges),
-   HD_OVERFLOW (sizes pass 2^64 together), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* The format of V8 snapshots. The document has the graph, and the data that is necessary to write the same bytes
+   again. In addition to the graph, a node takes 5 bytes, 4 more bytes if the file has more than 256 types, and 1 more
+   byte if the file has detachedness. An edge takes 1 byte. Each other field that is not always zero takes 4 bytes,
+   and a value that is not a number takes its bytes. hd_graph_summary.memory includes the memory of the document. The
+   reader needs one pass over the file and a small window. In the file, "snapshot" must come before "nodes", and
+   "nodes" before "edges". In lenient mode, one warning for the whole file gives the numbers of lost items; all other
+   items are kept, and the file may end anywhere after its first node. Errors of reading: HD_MALFORMED with the
+   offset, HD_UNSUPPORTED (more than 32 fields, or more than 255 types of edges), HD_OVERFLOW (the sum of all sizes
+   exceeds 2^64), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HD__FORMAT(hd_format_v8);
 /* Returns the V8 snapshot of a dump, or NULL if the dump has another format. The snapshot belongs to the dump. */
 HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump);
@@ -4163,13 +4164,15 @@ HEAPDUMP_API uint32_t hd_v8_stack(const hd_v8_origins *origins, uint32_t object,
    reading, the output is a well-formed file without the pieces that were left out. Errors: errors of the output,
    HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, hd_out out, hd_error *err);
-/* Writes any graph as a snapshot that DevTools, memlab and v8-heap-parser load. Node 0 refers to "(GC roots)", which
-   refers to the objects of all strong roots. The graph's objects follow in their order, with the type "object" and
-   the class as their name. Unreachable objects and weak references are omitted, since readers of V8 snapshots treat
-   every node as alive; a warning reports their number and bytes. So each object keeps its retained size. In a
-   numbered graph, references to the object without a record are omitted too. Ids are kept if all are unique, not 0
-   and less than 2^53 (exact numbers in JavaScript); otherwise objects are numbered. The value of an ephemeron becomes
-   a reference of its key. Memory: 5 bytes per object. Errors: as hd_v8_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Writes any graph as a V8 snapshot, which DevTools, memlab and v8-heap-parser can read. Node 0 refers to the node
+   "(GC roots)", which refers to the objects of all strong roots. The objects of the graph follow in their order; each
+   has the type "object" and the name of its class. Unreachable objects and weak references are left out, because
+   programs that read V8 snapshots treat every node as alive. So each object keeps its retained size. A warning
+   reports the number and bytes of the objects that are left out. In a numbered graph, references to objects that were
+   never added are left out too. If all ids are unique, not 0 and less than 2^53, the snapshot has the same ids;
+   otherwise objects are numbered. (JavaScript can store numbers up to 2^53 exactly.) For an ephemeron, the snapshot
+   has a reference from the key to the value. Memory: 5 bytes per object. Errors: the errors of hd_v8_write, and
+   HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
 
 /* =============================================================================== >>v8.match
@@ -4188,16 +4191,18 @@ HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const
 
 #ifndef HEAPDUMP_NO_PPROF
 /* =============================================================================== >>pprof.read
-   pprof profiles (profile.proto). hd_read reads them (>>dump), and makes a heap of each sample type in bytes. The
-   matching type of counts gives its blocks: "inuse_space" and "inuse_objects", "space" and "objects", "size" and
-   "count". The name gives the kind: total for "alloc" and "total", peak for "peak", live otherwise. The allocator is
-   the text before that word ("malloc_inuse_space"), or else the type's name. Other types are left out with a warning;
-   a profile without a type of memory is HD_UNSUPPORTED.
+   pprof profiles (profile.proto), which hd_read reads (>>dump). Each sample type in bytes becomes a heap. The blocks
+   of the heap come from the sample type of counts with the matching name: "inuse_objects" for "inuse_space",
+   "objects" for "space", and "count" for "size". If a word in the name of the type is "alloc" or "total", the kind of
+   the heap is total; if a word is "peak", the kind is peak; otherwise the kind is live. The allocator is the text
+   before this word, for example "malloc" for "malloc_inuse_space", or the name of the type. Other sample types are
+   left out with a warning. If a profile has no sample type in bytes, hd_read returns HD_UNSUPPORTED.
 
-   Names of frames are "function (file:line) [object]" (hd_frame_parse), where the object is the base name of the
-   mapping's file. Each inlined call is a frame. A function without a name is "library.so+0x1f", or an address. Each
-   key of labels is an axis, "type" first; several values of one key are a path. Go's numeric label `bytes`, which
-   only separates samples of one stack, is summed over. */
+   The names of functions have the form "function (file:line) [object]" (hd_frame_parse); the object is the base name
+   of the mapped file. Each inlined function is on the call stack. A function without a name gets a name such as
+   "library.so+0x1f", or an address. Each key of labels becomes an axis; the key "type" becomes the first one. If a
+   sample has several values for one key, the values form a path. Samples of Go that differ only in the numeric label
+   `bytes` are added up. */
 
 /* The format of pprof profiles. */
 HD__FORMAT(hd_format_pprof);
@@ -4205,21 +4210,23 @@ HD__FORMAT(hd_format_pprof);
 /* ============================================================================== >>pprof.write
    A function that writes the heaps of one dump of a process as a pprof profile, without gzip. */
 
-/* Writes heaps as a pprof profile. Each heap becomes two sample types, live ones last, since viewers show the last
-   type first: "inuse_objects" and "inuse_space", or "peak_", "alloc_" or "temporary_". If the heaps have several
-   allocators, the allocator's name comes in front. An allocator with the name of such a type gives the type's name
-   itself. Heaps share stacks; each frame is a location, with function, file and line as separate fields. Other axes
-   become labels. Bytes that a breakdown does not list are in frames "<other>", so samples add up to its total.
-   Comments hold the process, the dump, the allocator, and a time that is not a date; the reader understands them.
-   Standard errors are omitted, but the period is kept, and the reader computes them again. A profile has one period:
-   the largest, with a warning if heaps differ. drop_frames has the functions of hd_options.hidden that call only
-   hidden functions, so pprof's lists begin with their callers. hd_options.places gives mappings, addresses, symbols,
-   first lines of functions and columns; an address without a name is written without a function. Other facts of a
-   read file are not written. Equal heaps give equal bytes.
-   Errors: the output's; HD_OUT_OF_MEMORY, HD_CANCELLED; HD_LIMIT (also stacks of 2^31 bytes together, as for a chain
-   of 50,000 calls that all have bytes); HD_UNSUPPORTED (several processes, dumps or times; more than HD_MAX_AXES in
-   all; more than 32 heaps); HD_OVERFLOW (a number of 2^63 or more); HD_INVALID (no heaps; two of one allocator and
-   kind; two axes of one name). */
+/* Writes heaps as a pprof profile. Each heap becomes two sample types, for example "inuse_objects" and "inuse_space";
+   for other kinds than live, the names begin with "peak_", "alloc_" or "temporary_". Live heaps come last, because
+   viewers show the last sample type first. If the heaps have several allocators, the name of the allocator is put
+   before these names. If an allocator already has the name of a sample type, this name is used. All heaps share their
+   call stacks. Each frame becomes a location, with function, file and line in separate fields. Other axes become
+   labels. Bytes that a breakdown leaves out get the function name "<other>", so the samples add up to the total of
+   the breakdown. Comments in the profile contain the process, the dump, the allocator, and a time that is not a date;
+   hd_read reads these comments. Standard errors are not written, but hd_read computes them from the sampling period.
+   A profile has only one period: if the heaps have different sampling intervals, the largest is written, with a
+   warning. drop_frames lists the functions of hd_options.hidden that call only hidden functions, so that lists of
+   pprof begin with the callers of these functions. hd_options.places gives mappings, addresses, symbols, first lines
+   of functions and columns. An address without a name is written without a function. Other facts of a file that was
+   read are not written. Equal heaps give equal bytes. Errors: errors of the output; HD_OUT_OF_MEMORY, HD_CANCELLED;
+   HD_LIMIT (also if the call stacks together take 2^31 bytes or more, as for a chain of 50,000 calls that all have
+   bytes); HD_UNSUPPORTED (several processes, dumps or times; together more than HD_MAX_AXES axes; more than 32
+   heaps); HD_OVERFLOW (a number of 2^63 or more); HD_INVALID (no heaps; two heaps with the same allocator and kind;
+   two axes with the same name). */
 HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
                                       hd_error *err);
 
@@ -4227,28 +4234,33 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
 
 #ifndef HEAPDUMP_NO_ROWS
 /* ============================================================================= >>rows.write
-   Rows for SQL engines. Each cell of a profile is a row (self bytes), and each entry of a breakdown (cumulative
-   bytes). The form is CSV with a line of names, as in RFC 4180, but lines end in a newline only. Or the form is JSON
-   lines, with one object per line.
+   Tables for SQL engines. Each cell of a profile becomes a row with self bytes. Each entry of a breakdown becomes a
+   row with cumulative bytes. A table can be CSV with a line of column names, as in RFC 4180, but with a single
+   newline at the end of each line. A table can also be JSON lines, with one object per line.
 
-   Columns, in this order: profile; time; the labels of the heaps, by name; process, pid, start_us, dump, allocator,
-   kind, sample_bytes, cumulative ("self", or "cumulative" for an entry); stack, type, then "axis_" and the name of
-   each other axis; bytes, blocks, variance, unlisted, slack, stack_hash. "profile" is a label with its own column: by
-   convention, the file of the heap. Times are ISO 8601 in UTC, with microseconds if not zero, and count from 1970 on
-   any clock. Variances are in bytes squared with all digits; in JSON they are strings, since most programs lose
-   digits of long numbers. unlisted and slack come from hd_rows of a merged breakdown. slack has a number for each
-   axis of the heap, in the order above: separated by ";" in CSV, as an array in JSON.
+   The first columns are profile and time, and then the labels of the heaps, sorted by name. Next are process, pid,
+   start_us, dump, allocator, kind, sample_bytes, cumulative, stack and type. Each other axis has a column with the
+   prefix "axis_". The last columns are bytes, blocks, variance, unlisted, slack and stack_hash. The column
+   "cumulative" contains "self" for a cell, and "cumulative" for an entry. The column "profile" is a label; by
+   convention, it contains the file of the heap. Times have the format ISO 8601 in UTC, with microseconds if they are
+   not zero; if the clock of the dump has no date, times begin in 1970. Variances are in bytes squared with all
+   digits. In JSON, variances are strings, because most programs lose digits of long numbers. unlisted and slack come
+   from hd_rows of a merged breakdown. slack has a number for each axis of the heap, in the order of the columns; in
+   CSV, ";" separates these numbers, and in JSON, they are an array.
 
-   A path has its names, outermost first. In JSON it is an array. In CSV ";" separates names; within a name ";" is
-   "\;", "\" is "\\", and "\e" is an empty name. Names are otherwise unchanged, also names that begin like a formula
-   of a spreadsheet: import these columns as text. Bytes that are not UTF-8 are unchanged in CSV. In JSON such a byte
-   is the character U+10FE00 plus its value, and so is each byte of the characters U+10FE80 to U+10FEFF.
+   A call stack is written as its names, the outermost first. In JSON, it is an array. In CSV, ";" separates the
+   names; within a name, ";" is written as "\;" and "\" as "\\", and an empty name is "\e". Names are not changed
+   otherwise, also if they begin like a formula of a spreadsheet: import these columns as text. In CSV, bytes that are
+   not UTF-8 are unchanged. In JSON, such a byte becomes the character U+10FE00 plus the value of the byte, and so
+   does each byte of the characters U+10FE80 to U+10FEFF.
 
-   A missing value is empty in CSV and null in JSON: a label, the process, a time, an unknown number of blocks, an
-   axis. The root of an axis, and an empty text, are "" in CSV. A heap without cells has one row without bytes.
+   In CSV, a missing value is an empty cell, and in JSON, it is null. Labels, the process, a time, a number of blocks
+   and the value on an axis may be missing. In CSV, "" means the root of an axis, or an empty text. A heap without
+   cells has one row without bytes.
 
-   stack_hash is the first 16 hexadecimal digits of an MD5. Its input has the names of the stack, outermost first,
-   each as its number of bytes in decimal, ":" and its bytes: for main;run md5("4:main3:run"). */
+   stack_hash is the first 16 hexadecimal digits of the MD5 hash of the call stack. For the hash, each name is written
+   as its number of bytes in decimal digits, ":" and its bytes, the outermost name first. For example, the hash of
+   main;run is md5("4:main3:run"). */
 
 /* The two forms of a table: CSV and JSON lines. */
 typedef enum hd_rows_form {
@@ -4287,26 +4299,29 @@ HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows
    Makes heaps from rows; >>rows.read explains the rules. */
 
 /* ============================================================================== >>rows.read
-   hd_read reads rows (>>dump). Rows with the same description of the heap, at any place, are one heap: a profile if
-   they are "self", a breakdown if they are "cumulative". Heaps come in the order of their first rows. Rows of one
-   cell add up. A row without bytes, path and other amounts declares that the heap exists, and adds nothing. An entry
-   has one row; a second total begins another breakdown, as when files are concatenated. Written rows are read as the
-   same heap, and written again as the same bytes. So the rows of hd_merger_finish_parts are the exact partial result
-   of a merge.
+   hd_read reads tables (>>dump). Rows with the same process, dump, allocator, kind and labels form one heap, even if
+   other rows are between them. Rows with "self" form a profile, and rows with "cumulative" form a breakdown. Heaps
+   have the order of their first rows. Rows for the same cell of a profile are added up. A row without bytes, call
+   stack and other amounts stands for an empty heap. An entry of a breakdown has one row; a second total begins
+   another breakdown, for example if two files were concatenated. A heap that is written and read again is the same
+   heap, and gives the same bytes if it is written again. So the rows of hd_merger_finish_parts are a partial sum
+   without loss.
 
-   Columns are found by name, in any order. Only bytes is required. Without stack the heap has no axis of call stacks.
-   Defaults: kind "live", cumulative "self", variance 0, all other parts of the description unknown. Other columns are
-   labels with any content; in JSON also numbers. A heap lacks an axis if all its cells are empty. Times may have a
-   space in place of the "T", and may lack the "Z" or have "+00", as SQL engines write them. In JSON, rows may have
-   other columns than the first row.
+   Columns may have any order, because they are found by name. Only the column bytes is required. Without the column
+   stack, a heap has no axis of call stacks. If columns are missing, the kind is "live", cumulative is "self", the
+   variance is 0, and all other data of the heap is unknown. Columns with other names become labels; in JSON, labels
+   may be numbers too. If all cells of an axis are empty, the heap does not have this axis. Times may have a space
+   instead of "T", and "+00" or nothing instead of "Z", as SQL engines write them. In JSON, a row may have other
+   columns than the first row.
 
-   HD_MALFORMED (lenient: a warning, and the row is left out): another number of cells than columns; open quotes; no
-   valid number, kind or time; a stack_hash that does not match its stack. Also a last line of CSV without a newline,
-   which is truncated; a 0 byte in a label; an entry that comes twice, except the total. For a whole heap: unlisted or
-   slack above the sum of all entries, or above 2^56, or without a total. A file that lacks whole rows cannot be
-   recognized. HD_OVERFLOW (lenient: the same): sums that pass 2^64 - 2. Always HD_MALFORMED: columns that come twice,
-   or without a name, or no column of bytes. HD_UNSUPPORTED: more than 32 columns of axes, HD_MAX_AXES in one heap, or
-   256 labels. */
+   A row is malformed if it has more or fewer cells than columns, or if a quote is not closed. A row is also malformed
+   if a number, kind or time is not valid, if a label has a 0 byte, or if stack_hash does not match the call stack. A
+   last line of CSV without a newline is malformed, because it is truncated. An entry that comes twice is malformed,
+   except the total. A whole heap is malformed if unlisted or slack is larger than the sum of all entries or than
+   2^56, or if the total is missing. In these cases, and if a sum exceeds 2^64 - 2 (HD_OVERFLOW), lenient reading
+   leaves out the row or heap with a warning. The reader cannot notice that whole rows are missing. Reading always
+   fails if two columns have the same name, if a column has no name, or if the column bytes is missing. HD_UNSUPPORTED
+   means more than 32 columns of axes, more than HD_MAX_AXES axes in one heap, or more than 256 labels. */
 
 /* The format of tables in CSV. */
 HD__FORMAT(hd_format_rows);
