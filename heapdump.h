@@ -430,7 +430,7 @@ extern "C" {
 #endif
 
 /* ==================================================================================== >>text
-   Results of calls, and strings. */
+   Statuses, errors and strings. */
 
 /* The value of a number that stands for no node, no entry or no call stack. */
 #define HD_NONE 0xffffffffu
@@ -551,9 +551,10 @@ typedef struct hd_options {
     size_t format_count;
     const struct hd_places *places; /* code locations of the written frames (>>places) [none] */
     const struct hd_values *values; /* values of the objects of the written graph (>>dump.model) [none] */
-    /* Calls that write a file compress data with `deflate`. It compresses `size` bytes into a zlib stream of at most
-       `capacity` bytes at `to`, and returns the size of the stream. If it returns 0, the data is stored uncompressed.
-       If it is compress2 of zlib with level 9, the output has the same bytes as LLVM's [no compression] */
+    /* Calls that write a file compress data with `deflate`. `deflate` compresses `size` bytes into a zlib stream of
+       at most `capacity` bytes at `to`, and returns the size of the stream. If `deflate` returns 0, the data is
+       stored uncompressed. If `deflate` calls compress2 of zlib with level 9, the output has the same bytes as the
+       output of LLVM [no compression] */
     size_t (*deflate)(void *deflate_user, void *to, size_t capacity, const void *data, size_t size);
     void *deflate_user;
     /* Returns whether a function belongs to an allocator or a runtime. Some formats can mark such functions, so that
@@ -588,8 +589,8 @@ typedef struct hd_u128 {
 } hd_u128;
 
 /* ===================================================================================== >>io
-   Inputs and outputs are small structs, which are passed by value. The function that creates an input also closes
-   it. */
+   Inputs and outputs are small structs, which are passed by value. The function that creates an input also closes the
+   input. */
 
 /* Reads up to `capacity` bytes into `buffer`. Returns the number of bytes, 0 at the end of the input, or -1 on
    failure. */
@@ -602,7 +603,7 @@ typedef struct hd_in {
     uint64_t size;         /* for a callback, 0: unknown */
     hd_read_fn read;
     void *user;
-    uint32_t source;       /* private: the kind of file of hd_in_open */
+    uint32_t source;       /* private: the kind of file that hd_in_open opened */
 } hd_in;
 
 /* Returns an input of `size` bytes in memory. The bytes must stay valid until the input is closed. */
@@ -794,9 +795,9 @@ HEAPDUMP_API hd_lines hd_lines_of(hd_window *window, hd_reporter *reporter, hd_e
    costs a memchr, and a copy only if the window must grow. Errors: errors of hd_window_fill, HD_MALFORMED,
    HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_lines_next(hd_lines *lines);
-/* Extends the line across line breaks, so that the line ends `size` bytes after `at`. This is for formats that store
-   the length of a text. *whole becomes false and the line stays unchanged if the text has fewer bytes, or if no line
-   ends there. Errors: errors of hd_window_fill. */
+/* Extends the line across line breaks, so that the line ends `size` bytes after `at`. Use this function for formats
+   that store the length of a text. *whole becomes false and the line stays unchanged if the text has fewer bytes, or
+   if no line ends there. Errors: errors of hd_window_fill. */
 HEAPDUMP_API hd_status hd_lines_extend(hd_lines *lines, size_t size, bool *whole);
 /* Returns the offset of `at` in the input. */
 HEAPDUMP_API uint64_t hd_lines_offset(const hd_lines *lines);
@@ -824,7 +825,7 @@ HEAPDUMP_API hd_status hd_lines_wrong(hd_lines *lines, const char *expected);
 
 #define HD_JSON_DEPTH 64
 
-/* The state of a JSON writer. Its members are private. */
+/* The state of a JSON writer. All members are private. */
 typedef struct hd_json {
     hd_sink sink;
     uint32_t depth;              /* open objects and arrays, at most HD_JSON_DEPTH */
@@ -979,9 +980,9 @@ HEAPDUMP_API uint64_t hd_profile_bytes(const hd_profile *profile);
 /* Returns the number of blocks of all cells; unknown numbers count as 0. */
 HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *profile);
 
-/* A breakdown, for reading. Its entries have cumulative sizes. The breakdown owns all its arrays. Nodes are numbered
-   in preorder; children of one parent are sorted by name. Entries are sorted by their node on axis 0, then by their
-   node on axis 1, and so on. So two equal breakdowns have equal arrays. Entry 0 is the total. */
+/* A breakdown, for reading. The entries of a breakdown have cumulative sizes. The breakdown owns all its arrays.
+   Nodes are numbered in preorder; children of one parent are sorted by name. Entries are sorted by their node on axis
+   0, then by their node on axis 1, and so on. So two equal breakdowns have equal arrays. Entry 0 is the total. */
 typedef struct hd_breakdown {
     hd_rows entries;
     hd_axis axis[HD_MAX_AXES];   /* entries.axis_count of them */
@@ -1066,7 +1067,7 @@ typedef struct hd_cutoff {
    If several entries in a chain have equal bytes, the innermost entry is listed. If no other entry explains more, the
    rest of the budget is spent on the largest entries. If all entries fit into the budget, all entries are listed. In
    large profiles, up to 1/64 of the bytes may stay unexplained. Without `nested`, an entry may be listed without its
-   parent. Its bytes are then part of <other> of the nearest listed ancestor.
+   parent. The bytes of such an entry are part of <other> of the nearest listed ancestor.
 
    The algorithm is greedy: it repeatedly adds the entry that explains most. The result explains at least 63 % (1 -
    1/e) of the best possible list of k entries, and usually as much as the best list. For max_output_bytes, the
@@ -1124,11 +1125,11 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
 /* A merger adds up heaps, one heap at a time. A heap can be freed after hd_merger_add: the memory of a merger depends
    on the number of different call stacks, not on the number of heaps. If all heaps are profiles, the sum is a sorted
    profile. If one heap is a breakdown, the sum is a breakdown. The sum lists every entry that any input lists. If an
-   input does not list an entry, the merger adds 0 for this input. So the size of such an entry is a lower bound, and
-   may be smaller than the sum of its children. The total is exact. The sum has the axes of all inputs: "backtrace",
-   "type", and then the others in the order of their names. A heap without an axis gets the root of this axis. The
-   order of the inputs does not change the sum. Partial sums of profiles, or of breakdowns, can be added up with the
-   same result.
+   input does not list an entry, the merger adds 0 for this input. So the size of an entry that an input does not list
+   is a lower bound, and may be smaller than the sum of its children. The total is exact. The sum has the axes of all
+   inputs: "backtrace", "type", and then the others in the order of their names. A heap without an axis gets the root
+   of this axis. The order of the inputs does not change the sum. Partial sums of profiles, or of breakdowns, can be
+   added up with the same result.
 
    hd_rows.unlisted is an upper bound of the bytes that the inputs left out. If an input does not list an entry, the
    entry has at most the open bytes of its nearest listed ancestor. Open bytes are the bytes of the ancestor minus the
@@ -1172,10 +1173,10 @@ HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_opt
                                 hd_error *err);
 
 /* =============================================================================== >>heap.ops
-   Functions that make a new heap from a heap: a part of the heap, or the same bytes with other call stacks. They
-   accept profiles and breakdowns. The new heap uses the strings of the old heap (process, dump, allocator), but no
-   other memory. The result for a profile is exact. A breakdown leaves out entries, so some sizes in the result are
-   bounds; the comment of each function says which. hd_rows.unlisted of the result is NULL. */
+   Functions that make a new heap from a heap: a part of the heap, or the same bytes with other call stacks. All these
+   functions accept profiles and breakdowns. The new heap uses the strings of the old heap (process, dump, allocator),
+   but no other memory. The result for a profile is exact. A breakdown leaves out entries, so some sizes in the result
+   are bounds; the comment of each function says which. hd_rows.unlisted of the result is NULL. */
 
 /* The largest number of names that an hd_rename_fn may return. */
 #define HD_RENAME_MAX 64
@@ -1323,7 +1324,7 @@ typedef struct hd_tree_row {
                                     <other> */
     /* A program can print this row on the same line as its parent. The row is the only child of its parent, and has
        the same bytes, blocks, error and `unlisted`. The row is also a function, or on the same axis, or a node of
-       another axis without children. This member is false for children of the total, for <other>, and with
+       another axis without children. `folds` is false for children of the total, for <other>, and with
        every_route. */
     bool folds;
 } hd_tree_row;
@@ -1416,9 +1417,9 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
    do not depend on the ids in the file. The references of all objects are in one array (compressed sparse rows). The
    file may lack the target of a reference. The target is then an additional object of class 0, without bytes and
    references, after all other objects. A program can read weak references, but paths, dominators and retained sizes
-   ignore them. An object takes 12 bytes, and 6 to 14 more bytes if it has an id. A reference takes 4 bytes. It takes
-   1 more byte if its object also has weak references, and 4 more bytes if references have names. After hd_graph_seal,
-   a graph does not change. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
+   ignore them. An object takes 12 bytes, and 6 to 14 more bytes if it has an id. A reference takes 4 bytes. A
+   reference takes 1 more byte if its object also has weak references, and 4 more bytes if references have names.
+   After hd_graph_seal, a graph does not change. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
 
 /* Kinds of GC roots, from netcf-gc-heap-dump, "Root Record". */
 enum {
@@ -1482,7 +1483,7 @@ typedef struct hd_thread_info {
     const uint32_t *frames;      /* numbers of its frames (hd_graph_frame), innermost first */
 } hd_thread_info;
 
-/* A class of objects. Its strings belong to the graph. */
+/* A class of objects. The strings belong to the graph. */
 typedef struct hd_class {
     uint64_t id;                 /* from the file */
     hd_str name;
@@ -1704,9 +1705,9 @@ HEAPDUMP_API hd_status hd_graph_sets_retained(const hd_graph *graph, const uint3
                                               size_t count, const hd_options *options, hd_total *totals,
                                               hd_error *err);
 
-/* The referrers of each object o, that is, the objects that refer to o. They are target[first[o]] .. target[first[o +
-   1] - 1], in ascending order. An object with several references to o occurs several times. Memory: 4 bytes per
-   object, and 4 bytes per reference. */
+/* The referrers of each object o, that is, the objects that refer to o. The referrers of o are target[first[o]] ..
+   target[first[o + 1] - 1], in ascending order. An object with several references to o occurs several times. Memory:
+   4 bytes per object, and 4 bytes per reference. */
 typedef struct hd_links {
     uint32_t count;
     const uint32_t *first, *target;
@@ -1772,8 +1773,8 @@ HEAPDUMP_API void hd_paths_free(hd_paths *paths);
    tree. The value of an ephemeron is below its key. So for an object that holds an ephemeron, hd_graph_retained may
    give a larger size: it also counts the values that are freed with the object. All arrays belong to the result, and
    have one item per object, except `order`. The subtree of object o is the part of `order` from position[o] to
-   position[o] + below[o] - 1. It begins with o and its first child; the next child follows after the subtree of the
-   first child. */
+   position[o] + below[o] - 1. This part begins with o and the first child of o; the next child follows after the
+   subtree of the first child. */
 typedef struct hd_dominators {
     uint32_t count, reached;     /* number of objects, and number of reachable objects */
     const uint32_t *parent;      /* the immediate dominator; HD_NONE: no object dominates the object, or the object is
@@ -1786,8 +1787,8 @@ typedef struct hd_dominators {
 } hd_dominators;
 
 /* Computes the dominator tree, in near-linear time and without recursion. The result takes 24 bytes per object. The
-   computation takes about 40 bytes per object. It also takes 4 bytes for each reference that leads neither to a new
-   object nor down the tree. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   computation takes about 40 bytes per object. The computation also takes 4 bytes for each reference that leads
+   neither to a new object nor down the tree. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *graph, const hd_options *options,
                                            hd_dominators **out, hd_error *err);
 /* Frees the dominators. */
@@ -1823,7 +1824,7 @@ typedef struct hd_class_row {
     uint64_t objects, bytes;     /* number and shallow size of all objects of the class */
     uint64_t live_objects, live_bytes; /* number and shallow size of reachable objects; 0 without `dominators` */
     uint64_t retained;           /* size of the subtrees of its objects in the dominator tree; each object counts
-                                    once. This is at most the result of hd_graph_classes_retained; 0 without
+                                    once. The size is at most the result of hd_graph_classes_retained; 0 without
                                     `dominators` */
 } hd_class_row;
 
@@ -1881,16 +1882,17 @@ typedef struct hd_identity_change {
     uint64_t common, renamed;    /* common: number of ids that both graphs have; renamed: number of these ids with
                                     different classes (in V8 also with different types or names). 0 for Dart, where
                                     identity hash codes are compared within a class */
-    bool by_chance;              /* the ids of the two graphs are unrelated, so compare the graphs by class. This is
-                                    true if over 1 % of the common ids have different classes, or if no id is common.
-                                    For Dart's identity hash codes, this is true if the smaller dump has 256 or more
-                                    objects, and fewer than one in 64 of them are in the other dump */
+    bool by_chance;              /* the ids of the two graphs are unrelated, so compare the graphs by class. Ids are
+                                    unrelated if over 1 % of the common ids have different classes, or if no id is
+                                    common. Dart's identity hash codes are unrelated if the smaller dump has 256 or
+                                    more objects, and fewer than one in 64 of them are in the other dump */
 } hd_identity_change;
 
-/* Compares two graphs object by object. This is useful only if an object keeps its id as long as it lives. An object
-   is in both graphs if both have an object with the same id and the same class (name and scope). If `reached` has the
-   results of hd_graph_reach for both graphs, only reachable objects count. `by_chance` does not depend on `reached`,
-   nor on the number of new and gone objects. Near-linear. Errors: the errors of hd_graph_diff. */
+/* Compares two graphs object by object. The comparison is useful only if an object keeps its id as long as it lives.
+   An object is in both graphs if both have an object with the same id and the same class (name and scope). If
+   `reached` has the results of hd_graph_reach for both graphs, only reachable objects count. `by_chance` does not
+   depend on `reached`, nor on the number of new and gone objects. Near-linear. Errors: the errors of
+   hd_graph_diff. */
 HEAPDUMP_API hd_status hd_graph_match(const hd_graph *before, const hd_graph *after, const uint8_t *const reached[2],
                                       const hd_options *options, hd_identity_change **out, hd_error *err);
 /* Frees the rows of a comparison by object. */
@@ -1952,8 +1954,8 @@ HEAPDUMP_API hd_mapping hd_places_mapping(const hd_places *places, size_t index)
    which is the format's own form of the file. hd_read in >>dump reads a file of any format into a dump. Each format
    has an hd_format, whose `read` fills the dump. hd_dump_free frees a dump with all its contents. */
 
-/* A single number or text about a process, for example the RSS. It belongs to an allocator, or if `allocator` is
-   NULL, to the whole process. The strings are not owned; unknown strings are NULL. */
+/* A single number or text about a process, for example the RSS. The number belongs to an allocator, or if `allocator`
+   is NULL, to the whole process. The strings are not owned; unknown strings are NULL. */
 typedef struct hd_scalar {
     uint64_t pid;
     const char *process;         /* "Browser" */
@@ -2170,11 +2172,12 @@ HEAPDUMP_API void hd_dump_free(hd_dump *dump);
    crashed (>>recorder.view). A region contains only offsets, so each process may map the region at another address,
    or map only its start. A region may be far larger than the memory of the machine, because unused pages take no
    memory. A recorder takes 116 KB of the region (56 KB with one shard), and about 125 bytes for each call stack that
-   allocates. This space is not reused when a recorder is freed or its process ends; use a new region for each run. If
-   a region is full, allocations with new call stacks are not recorded, but counted as lost. Each process that can
-   write to the region can read and change all records, also records of other users. Recorders never base decisions on
-   the contents of a region, so a hostile process can falsify figures, but do no other harm. If another process
-   truncates the file or memfd, all processes that use the region get SIGBUS; prevent this with F_SEAL_SHRINK. */
+   allocates. The space of a recorder is not reused when the recorder is freed or its process ends; use a new region
+   for each run. If a region is full, allocations with new call stacks are not recorded, but counted as lost. Each
+   process that can write to the region can read and change all records, also records of other users. Recorders never
+   base decisions on the contents of a region, so a hostile process can falsify figures, but do no other harm. If
+   another process truncates the file or memfd, all processes that use the region get SIGBUS; prevent this with
+   F_SEAL_SHRINK. */
 
 /* Initializes a region in memory that is all zeros. Call this function before any recorder uses the region. `bytes`
    must be at least 64 KiB, and the address must be a multiple of 4096. The memory still belongs to the caller.
@@ -2189,7 +2192,7 @@ HEAPDUMP_API void hd_region_end(void *region, uint64_t bytes);
 /* Returns whether hd_region_end was called for this region. The call costs one load. */
 HEAPDUMP_API bool hd_region_ended(const void *region);
 
-/* A program or library in memory. Its functions appear in call stacks as addresses (program counters). */
+/* A program or library in memory. The functions of a module appear in call stacks as addresses (program counters). */
 typedef struct hd_module {
     uint64_t start, end;         /* addresses of its code */
     uint64_t bias;               /* address in memory minus address in the file */
@@ -2286,17 +2289,17 @@ HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *e
 HEAPDUMP_API void hd_tracker_stop(void);
 /* Returns whether the tracker is running. */
 HEAPDUMP_API bool hd_tracker_running(void);
-/* Sets whether a trace is being recorded; this is the first condition for scopes. It is true after
-   hd_tracker_start. */
+/* Sets whether a trace is being recorded; this is the first condition for scopes. After hd_tracker_start, a trace is
+   being recorded. */
 HEAPDUMP_API void hd_tracker_set_recording(bool recording);
-/* Sets whether heap profiling is enabled; this is the third condition for scopes. It is true after
-   hd_tracker_start. */
+/* Sets whether heap profiling is enabled; this is the third condition for scopes. After hd_tracker_start, heap
+   profiling is enabled. */
 HEAPDUMP_API void hd_tracker_set_heap_profiling(bool enabled);
 /* Sets the enabled categories. The filter "a,b" enables the categories a and b. The filter "-c" enables all
    categories except c. In names, "*" and "?" work as in file name patterns. The filter "" enables all categories
-   except categories with the prefix "disabled-by-default-". Such a category is enabled only by a pattern with this
-   prefix. A scope with several categories ("a,b") is enabled if one of them is enabled. If several items of the
-   filter match a category, an exact name counts before an exclusion, and an exclusion before a pattern. Errors:
+   except categories with the prefix "disabled-by-default-". A category with this prefix is enabled only by a pattern
+   with this prefix. A scope with several categories ("a,b") is enabled if one of them is enabled. If several items of
+   the filter match a category, an exact name counts before an exclusion, and an exclusion before a pattern. Errors:
    HD_INVALID (the filter has more than 1023 bytes). */
 HEAPDUMP_API hd_status hd_tracker_set_categories(const char *filter);
 /* Returns the context for the current call stack of the calling thread and this type; the type NULL means
@@ -2395,10 +2398,10 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 #endif
 
 /* =============================================================================== >>register
-   A register is a hash table that finds live blocks by their address. Its memory comes directly from the OS, so
-   malloc hooks can use a register. With the addresses that malloc returns, a register takes 10 to 31 bytes per block.
-   With other addresses it takes more memory: up to 1,000 bytes per block if blocks are megabytes apart. Only one
-   thread may use a register at a time. Source: chromium-heap-profiler. */
+   A register is a hash table that finds live blocks by their address. The memory of a register comes directly from
+   the OS, so malloc hooks can use a register. With the addresses that malloc returns, a register takes 10 to 31 bytes
+   per block. With other addresses it takes more memory: up to 1,000 bytes per block if blocks are megabytes apart.
+   Only one thread may use a register at a time. Source: chromium-heap-profiler. */
 
 /* A table of live blocks by address, in memory directly from the OS, without locks. */
 typedef struct hd_register hd_register;
@@ -2478,8 +2481,9 @@ typedef struct hd_lifetimes {
 /* =============================================================================== >>recorder
    The functions that malloc hooks call. Any thread may call the hd_record_ functions at any time. If an unwinder or
    clock allocates memory during such a call, the inner call is ignored and counted. The hd_record_ functions never
-   call malloc. They take at most 1 KiB of the caller's stack (2 KiB with -O0 or -Og), plus the stack that
-   desc.tracker.unwind takes. Thread-local variables take 5.3 KB per thread. Source: chromium-heap-profiler. */
+   call malloc. An hd_record_ function takes at most 1 KiB of the caller's stack (2 KiB with -O0 or -Og), plus the
+   stack that desc.tracker.unwind takes. Thread-local variables take 5.3 KB per thread. Source:
+   chromium-heap-profiler. */
 
 /* Options of hd_recorder_create. With zeros, a recorder records every block, with pseudo-stacks, in private memory of
    this process. */
@@ -2509,18 +2513,19 @@ typedef struct hd_recorder_desc {
        mean that the region ends there. hd_record_ functions call it while they hold locks; several threads may call
        it at a time. [NULL] */
     uint64_t (*region_more)(void *user, uint64_t bytes);
-    bool lifetimes;              /* record lifetimes for hd_recorder_view_lifetimes. This needs a region and a clock,
-                                    excludes sampling, and takes 24 bytes per block [false] */
-    bool blocks;                 /* record addresses for hd_recorder_view_pages. This needs a region, excludes
-                                    sampling, and takes 24 bytes per block; `lifetimes` uses the same bytes [false] */
-    bool ages;                   /* add an axis "age" to live snapshots. This needs a clock in milliseconds, and takes
+    bool lifetimes;              /* record lifetimes for hd_recorder_view_lifetimes. Lifetimes need a region and a
+                                    clock, exclude sampling, and take 24 bytes per block [false] */
+    bool blocks;                 /* record addresses for hd_recorder_view_pages. Addresses need a region, exclude
+                                    sampling, and take 24 bytes per block; `lifetimes` uses the same bytes [false] */
+    bool ages;                   /* add an axis "age" to live snapshots. Ages need a clock in milliseconds, and take
                                     24 bytes per block; `lifetimes` uses the same bytes [false] */
     bool threads;                /* add an axis "thread" to snapshots, with the names of hd_tracker_set_thread
                                     [false] */
     const char *name;            /* name of the process, which other processes can read; the first 63 bytes are copied
                                     [""] */
     uint64_t start_us;           /* start time of the process, on any clock [0] */
-    /* The recorder calls this function after a block was freed or replaced. It holds no lock during the call. */
+    /* The recorder calls this function after a block was freed or replaced. The recorder holds no lock during the
+       call. */
     void (*on_free)(void *user, const hd_allocation *freed, uint32_t lifetime);
     /* Returns the current time, in any unit, for hd_allocation.time. The time may wrap around. NULL: times are not
        recorded. */
@@ -2627,7 +2632,7 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
 
 /* A block that is being reallocated. hd_record_resize fills this struct; its members are private. */
 typedef struct hd_resize {
-    uint64_t address;            /* 0: of no block */
+    uint64_t address;            /* address of the old block; 0: no block */
     uint32_t place, turn;
     uint64_t size;               /* of a block that left the register; so are the next two */
     uint32_t site, time;         /* site 0: it did not */
@@ -2897,9 +2902,9 @@ HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *deduplicator, uin
    the whole writer uses. */
 HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *deduplicator);
 
-/* Heaps and scalars that a call writes to a trace. They may be of several processes and dumps. All heaps and scalars
-   with the same pid and dump id become one event. So they must have the same time, and must be in the same
-   hd_chrome_dumps. */
+/* Heaps and scalars that a call writes to a trace. The heaps and scalars may be of several processes and dumps. All
+   heaps and scalars with the same pid and dump id become one event. So they must have the same time, and must be in
+   the same hd_chrome_dumps. */
 typedef struct hd_chrome_dumps {
     const hd_heap *heaps;        /* a profile is written as heaps_v2, a breakdown in the new format */
     size_t heap_count;
@@ -3001,7 +3006,7 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
 
 /* A manager calls the registered providers for memory dumps, and writes their answers to one trace. */
 typedef struct hd_memory_dump_manager hd_memory_dump_manager;
-/* A dump that is being made. It is valid only during the call of a provider. */
+/* A dump that is being made. The pointer is valid only during the call of a provider. */
 typedef struct hd_memory_dump hd_memory_dump;
 
 /* A part of the program that reports its memory use. */
@@ -3122,8 +3127,8 @@ typedef struct hd_netcf_record {
     uint32_t form;               /* private: its spelling */
 } hd_netcf_record;
 
-/* A reader of records. It keeps only one line in memory, so a file may be larger than memory. The input must stay
-   open. */
+/* A reader of records. The reader keeps only one line in memory, so a file may be larger than memory. The input must
+   stay open. */
 typedef struct hd_netcf_reader hd_netcf_reader;
 /* Opens a reader on an input, before its first record. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out, hd_error *err);
@@ -3138,13 +3143,13 @@ HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *reade
 HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *reader);
 
 /* ========================================================================= >>netcf.document
-   A .NET Compact Framework dump in memory. It has one graph for each application domain. */
+   A .NET Compact Framework dump in memory, with one graph for each application domain. */
 
 /* A whole file: one graph for each application domain, and the data that is necessary to write the same bytes again.
-   This data takes a quarter of a byte per record, plus the lines that are not spelled in the usual way. */
+   The additional data takes a quarter of a byte per record, plus the lines that are not spelled in the usual way. */
 typedef struct hd_netcf hd_netcf;
 
-/* An application domain. Its name and graph belong to the document. */
+/* An application domain. The name and the graph belong to the document. */
 typedef struct hd_netcf_domain_info {
     hd_str name;
     uint32_t version;
@@ -3230,7 +3235,7 @@ typedef struct hd_dart_header_info {
     bool has_identity;           /* the file has identity hash codes, which newer VMs write */
 } hd_dart_header_info;
 
-/* A class of a snapshot. Its strings are valid until the next call of hd_dart_next. */
+/* A class of a snapshot. The strings are valid until the next call of hd_dart_next. */
 typedef struct hd_dart_class_info {
     uint64_t flags;
     hd_str name, library, library_uri, reserved;
@@ -3267,8 +3272,8 @@ typedef struct hd_dart_record {
     uint64_t identity;           /* i: the identity hash code; 0: the object has no code */
 } hd_dart_record;
 
-/* A reader of records. It keeps only one class, or a part of one object, in memory, so a file may be larger than
-   memory. Strings and references are valid until the next call. The input must stay open. */
+/* A reader of records. The reader keeps only one class, or a part of one object, in memory, so a file may be larger
+   than memory. Strings and references are valid until the next call. The input must stay open. */
 typedef struct hd_dart_reader hd_dart_reader;
 /* Opens a reader on an input, before its first record. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out, hd_error *err);
@@ -3517,8 +3522,8 @@ typedef struct hd_memprof_raw {
 /* Returns the value of a counter, which version 5 packs into 16 bits. */
 HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t counter);
 
-/* A reader for files that contain several profiles one after the other. It keeps one profile in memory at a time. The
-   input must stay open. */
+/* A reader for files that contain several profiles one after the other. The reader keeps one profile in memory at a
+   time. The input must stay open. */
 typedef struct hd_memprof_reader hd_memprof_reader;
 /* Opens a reader on an input, before its first profile. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_memprof_reader **out, hd_error *err);
@@ -3713,10 +3718,11 @@ typedef struct hd_memprof_view {
     bool lines;                  /* add source lines to names of functions: "function file.c:12" */
 } hd_memprof_view;
 
-/* Makes an hd_profile with the axes call stack and hd_memprof_view.split from a raw profile. Its blocks are numbers
-   of allocations (AllocCount). The profile shows all allocated memory, whether freed or not; it does not show live
-   memory. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the field is not a count, total,
-   minimum or maximum; or arrays contradict each other), HD_UNSUPPORTED (the blocks do not have the field). */
+/* Makes an hd_profile with the axes call stack and hd_memprof_view.split from a raw profile. The blocks of the
+   hd_profile are numbers of allocations (AllocCount). The profile shows all allocated memory, whether freed or not;
+   it does not show live memory. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the field
+   is not a count, total, minimum or maximum; or arrays contradict each other), HD_UNSUPPORTED (the blocks do not have
+   the field). */
 HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
                                           const hd_options *options, hd_profile **out, hd_error *err);
 
@@ -3852,19 +3858,19 @@ HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index
                                                    const hd_memprof_thresholds *thresholds);
 /* Finds the blocks for an allocation in the code. `chain` is the call of the allocator as the compiler sees it,
    followed by the calls into which this call is inlined. The call finds all blocks whose call stack begins with
-   `chain`. It writes at most `capacity` block numbers to `blocks`, and returns the number of all these blocks. Like
-   the compiler, it compares function, line_offset and column of each location. Of line_offset in `chain`, only the
-   low 16 bits count, so locations beyond line 65535 of a function are not found. If the record has no columns,
-   columns count as 0. The time is linear in the record of chain[0].function. In the example of the RFC, {B, loc3},
-   {A, loc1} finds the block A -> B, and {B, loc3} finds both blocks. */
+   `chain`. The call writes at most `capacity` block numbers to `blocks`, and returns the number of all these blocks.
+   Like the compiler, the call compares function, line_offset and column of each location. Of line_offset in `chain`,
+   only the low 16 bits count, so locations beyond line 65535 of a function are not found. If the record has no
+   columns, columns count as 0. The time is linear in the record of chain[0].function. In the example of the RFC, {B,
+   loc3}, {A, loc1} finds the block A -> B, and {B, loc3} finds both blocks. */
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity);
 
 /* Converts an indexed profile to a raw profile, for functions that need a raw profile. The raw profile has no
-   segments and no histograms, and its addresses are numbers of locations. It has each block once: from the record of
-   the allocating function, or if this record has no such block, from the first record with the same call stack. Free
-   the result with hd_memprof_free. Errors: HD_INVALID (arrays that contradict each other), HD_OUT_OF_MEMORY,
-   HD_LIMIT. */
+   segments and no histograms, and its addresses are numbers of locations. The raw profile has each block once: from
+   the record of the allocating function, or if this record has no such block, from the first record with the same
+   call stack. Free the result with hd_memprof_free. Errors: HD_INVALID (arrays that contradict each other),
+   HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
                                             hd_memprof **out, hd_error *err);
 /* The argument `namer` of hd_memprof_index_frame. A function without a name is shown as its GUID, for example
@@ -4026,10 +4032,10 @@ HEAPDUMP_API hd_memprof *hd_dump_memprof(const hd_dump *dump);
    or NULL for other dumps. The index belongs to the dump. The only heap of such a dump comes from
    hd_memprof_index_raw and hd_memprof_profile. */
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
-/* Sets an indexed profile as the document of a dump, and adds its heap. This is for a program's own format that
-   contains an indexed profile, for example YAML. hd_format.write of this format gets the index. The dump owns the
-   index, also if this call fails, and frees the index without calling hd_format.free. `options` is the argument of
-   hd_format.read. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Sets an indexed profile as the document of a dump, and adds its heap. Use this function in a program's own format
+   that contains an indexed profile, for example YAML. hd_format.write of this format gets the index. The dump owns
+   the index, also if this call fails, and frees the index without calling hd_format.free. `options` is the argument
+   of hd_format.read. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index *index, const hd_options *options,
                                                  hd_error *err);
 
@@ -4052,10 +4058,10 @@ HD__FORMAT(hd_format_folded);
    DevTools. The class of an object or native node is its name. Other types have classes such as "(string)",
    "(array)", "(system)" for hidden nodes, and "(compiled code)". A file may have any number of types; files of Julia
    have hundreds. In files of old V8 that name only twelve types, "(symbol)" and "(bigint)" are types 12 and 13. As in
-   DevTools, three more kinds of edges count as weak, so that the objects of the page itself are visible. These are
-   shortcuts that do not start at node 0, edges from the engine to objects of the page, and the edge of a WeakMap
-   entry that starts at the table. All other unreachable nodes become roots, which node 0 holds. With these rules,
-   dominators and retained sizes equal the values in DevTools. Source: AS-SHIPPED. */
+   DevTools, three more kinds of edges count as weak, so that the objects of the page itself are visible. The three
+   kinds are shortcuts that do not start at node 0, edges from the engine to objects of the page, and the edge of a
+   WeakMap entry that starts at the table. All other unreachable nodes become roots, which node 0 holds. With these
+   rules, dominators and retained sizes equal the values in DevTools. Source: AS-SHIPPED. */
 
 /* A snapshot of the V8 engine in memory. */
 typedef struct hd_v8 hd_v8;

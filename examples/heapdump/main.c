@@ -87,20 +87,21 @@ static const command rows[] = {
     { .name = "diff", .run = run_diff, .defaults = diff_defaults,
       .summary = "show memory growth between two dumps", .usage = "[OPTIONS] BEFORE [AFTER]",
       .help = "Prints the changes between two dumps as a tree, the largest change first. Without a cut-off option, "
-      "diff prints changes of at least 1% of the sum of all changes. If a file has several dumps, diff uses the last "
-      "dump. If only one file is given, diff compares its first dump with its last dump.\n"
+      "diff prints changes of at least 1% of the sum of all changes. If a file has several dumps, diff uses the "
+      "last dump. If only one file is given, diff compares its first dump with its last dump.\n"
       "diff compares two heaps if they have the same process, allocator and kind. If both files have a label with "
       "the same name, the values must be equal too, except for the label profile. If one file lacks a heap, diff "
-      "prints 'none in FILE' for that heap. diff still recognizes functions if the program was renamed or its source "
-      "directory moved.\n"
+      "prints 'none in FILE' for that heap. diff still recognizes functions if the program was renamed or its "
+      "source directory moved.\n"
       "The mark '?' means that the value is a bound, because one of the dumps leaves out this entry. For merged "
-      "dumps, the largest possible error follows the mark. The mark '~' means that sampling may explain the change.\n"
+      "dumps, the largest possible error follows the mark. The mark '~' means that sampling may explain the "
+      "change.\n"
       "diff compares snapshots of objects by class. All classes are listed, the classes that grew first; --top "
       "limits the list. diff also compares two V8 snapshots object by object, if both are from one inspector "
-      "session. It then lists objects that are new, gone, or of another size. V8 gives new ids to all objects when a "
-      "session ends. If more than 1% of the ids in both files belong to another class or name, diff compares only "
-      "classes and prints a message. diff compares Dart snapshots object by object if both are from one process and "
-      "have identity hash codes.",
+      "session. For such snapshots, diff lists objects that are new, gone, or of another size. V8 gives new ids to "
+      "all objects when a session ends. If more than 1% of the ids in both files belong to another class or name, "
+      "diff compares only classes and prints a message. diff compares Dart snapshots object by object if both are "
+      "from one process and have identity hash codes.",
       .options = "before after match all live by sort frames wide every-route metric bytes json csv"
                  CUTOFFS("default: --min-share 0.01 of all change") WORK NAMES HEAPS,
       .examples = "heapdump diff server.json                      # its first dump and its last\n"
@@ -317,10 +318,10 @@ static const command rows[] = {
       .examples = "heapdump info server.json" },
     { .name = "validate", .run = run_validate, .brief = "check the format",
       .summary = "check that a file is well-formed, and list each error", .usage = "[OPTIONS] FILE...",
-      .help = "Lists everything that is wrong with a file. Use it to test a program that writes heap dumps. validate "
-      "finds violations of the format, and prints their offset. It finds functions, types and allocators that hold "
-      "less than their children. It also finds references to objects that the file does not contain. The exit status "
-      "is 0 if nothing is wrong, and 1 otherwise.",
+      .help = "Lists all errors in a heap dump file. Use validate to test a program that writes heap dumps. "
+      "validate finds violations of the format, and prints their offset. validate also finds functions, types and "
+      "allocators that hold less than their children, and references to objects that the file does not contain. The "
+      "exit status is 0 if the file has no errors, and 1 otherwise.",
       .options = "all json csv format decimal output",
       .examples = "heapdump validate trace.json\n"
                   "heapdump validate --json *.heapsnapshot | jq '.files[] | .findings'" },

@@ -81,7 +81,7 @@ const option_row option_rows[] = {
       "like --entries, but each heap takes at most N bytes" },
     { "convert merge", "output-bytes", "N", take_some_bytes, AT(cut.cutoff.max_output_bytes),
       "write at most N bytes: the most informative entries\n"
-      "This is the size of the whole file, before compression. With --add-to, it is the size of the added heaps." },
+      "N is the size of the whole file, before compression. With --add-to, N is the size of the added heaps." },
     { "pages", "top", "K", take_count, AT(cut.cutoff.top),
       "number of functions [20; on a terminal, as fits]\n"
       "With --json and --csv, the default is all." },
@@ -219,12 +219,12 @@ const option_row option_rows[] = {
       "versions 0 and 1. The default is 22, and 19 for versions 0 and 1." },
     { "", "full-schema", NULL, take_flag, AT(memprof.full_schema),
       "write all fields\n"
-      "This is the default for versions 0, 1 and rfc. If the input is indexed, the output has the fields of the "
-      "input." },
+      "For versions 0, 1 and rfc, heapdump writes all fields by default. If the input is indexed, the output has "
+      "the fields of the input." },
     { "", "hot-cold-schema", NULL, take_flag, AT(memprof.hot_cold_schema),
       "write only the fields for hot and cold\n"
-      "The fields are AllocCount, TotalSize, TotalLifetime and TotalLifetimeAccessDensity. This is the default if "
-      "raw profiles become versions 2 to 4." },
+      "The fields are AllocCount, TotalSize, TotalLifetime and TotalLifetimeAccessDensity. If raw profiles become "
+      "versions 2 to 4, heapdump writes only these fields by default." },
     { "", "prune", "RULES", take_prune, AT(memprof.prune),
       "min-bytes=N,cold=P%: leave out small call stacks\n"
       "min-bytes=N leaves out call stacks that allocated less than N bytes. cold=P% leaves out the smallest cold "
@@ -299,8 +299,8 @@ const option_row option_rows[] = {
       "REGEX is compared with the program names of child processes." },
     { "", "same-user", NULL, take_flag, AT(record.same_user),
       "do not record processes that change their user\n"
-      "Without this option, a process that changes its user is recorded too. It can then read the call stacks and "
-      "addresses that its parent processes recorded." },
+      "Without this option, a process that changes its user is recorded too. Such a process can read the call "
+      "stacks and addresses that its parent processes recorded." },
     { "record", "format", "memprof-raw", take_record_format, AT(record.format),
       "write raw MemProf profiles [chrome: a trace]\n"
       "Each process gets a profile for llvm-profdata, with all allocations by call stack, their sizes and "
