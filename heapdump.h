@@ -465,7 +465,7 @@ typedef struct hd_error {
     uint64_t line;       /* line in the input, from 1; 0: the input is not text */
     uint64_t column;     /* column in the line, from 1, in bytes; 0: unknown */
     char message[232];   /* one line, NUL-terminated: expected X, found Y */
-    const char *format;  /* name of the format that hd_read recognized; else NULL */
+    const char *format;  /* name of the format that hd_read recognized, or NULL */
 } hd_error;
 
 /* Bytes, usually UTF-8, not NUL-terminated. */
@@ -894,7 +894,7 @@ HEAPDUMP_API void hd_json_quote(hd_sink *sink, hd_str text);
 typedef struct hd_axis {
     const char *name;            /* "backtrace" */
     uint32_t node_count;         /* at least 1 */
-    const uint32_t *parent;      /* parent[0] is HD_NONE; else parent[i] < i */
+    const uint32_t *parent;      /* parent[0] is HD_NONE; for all other nodes, parent[i] < i */
     const uint32_t *end;         /* the nodes below node i are i + 1 .. end[i] - 1; NULL while a profile is being
                                     filled, because its nodes are then in order of creation */
     const hd_str *node_name;     /* node_name[0] is empty */
@@ -906,7 +906,7 @@ HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name);
 /* The parts of a function's name on the backtrace axis: "function (dir/file.c:12) [libfoo.so]". File, line and object
    may be missing; a missing part is empty. The parts put together give the name again. */
 typedef struct hd_frame_parts {
-    hd_str function, file, object;   /* borrowed from the name */
+    hd_str function, file, object;   /* parts of the name, which are valid as long as the name */
     uint64_t line;
 } hd_frame_parts;
 
@@ -1161,7 +1161,7 @@ HEAPDUMP_API hd_status hd_merger_finish(hd_merger *merger, hd_heap *out, hd_erro
    another merger adds these heaps, its result is the same as if it had added all original heaps. A file of
    >>rows.write stores these heaps without loss. Cost: sorting. */
 HEAPDUMP_API hd_status hd_merger_finish_parts(hd_merger *merger, hd_heap out[2], size_t *count, hd_error *err);
-/* Returns the bytes that the merger holds. */
+/* Returns the bytes that a merger uses. */
 HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *merger);
 /* Frees a merger, also before hd_merger_finish. Sums that hd_merger_finish returned stay valid, except their
    strings. */
@@ -1186,7 +1186,7 @@ typedef uint32_t (*hd_rename_fn)(void *user, hd_str name, hd_str *path);
    outermost first. Several names are useful for inlined functions. If `rename` returns 0, the node is removed, and
    its children move to its parent. Nodes that become equal are merged. The new names must be valid until the next
    call of `rename`. `rename` is called once for each different name; nodes without cells at or below them do not
-   count. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis, two axes of one name). */
+   count. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis, or two axes with the same name). */
 HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis, hd_rename_fn rename, void *user,
                                          const hd_options *options, hd_profile **out, hd_error *err);
 
@@ -1198,7 +1198,7 @@ typedef bool (*hd_match_fn)(void *user, hd_str name);
    two results add up to the whole heap. In a breakdown, the new size of an entry above matching entries is the sum of
    the outermost matching entries that are listed; this is a lower bound. If `keep` is false, this sum is subtracted
    from the entry; the result is an upper bound. Cost: one pass over nodes and rows. Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown axis, two axes of one name). */
+   HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown axis, or two axes with the same name). */
 HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user, bool keep,
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Makes the outermost matching node of each path on `axis` the first node of the path. Equal paths are merged. Cells
@@ -1551,7 +1551,7 @@ typedef struct hd_graph_summary {
     uint64_t weak_references;    /* weak references, and keys and values of ephemerons */
     /* Numbers of objects and classes that the file does not describe, and of references and roots to such objects. */
     uint64_t missing_objects, missing_references, missing_roots, missing_classes;
-    uint64_t memory;             /* bytes that the graph holds */
+    uint64_t memory;             /* bytes of memory that the graph uses */
 } hd_graph_summary;
 
 /* Returns the totals of a graph. The time is linear in the number of references. */
@@ -1844,7 +1844,7 @@ HEAPDUMP_API void hd_histogram_free(hd_histogram *histogram);
 
 /* A class in two graphs. */
 typedef struct hd_class_change {
-    hd_str name, scope;          /* borrowed from the graphs */
+    hd_str name, scope;          /* strings that belong to the graphs */
     uint64_t objects[2], bytes[2]; /* before, after */
 } hd_class_change;
 
@@ -1866,9 +1866,9 @@ HEAPDUMP_API void hd_graph_change_free(hd_graph_change *change);
 /* The objects of one class in two graphs, matched one by one. */
 typedef struct hd_identity_row {
     hd_str name, library, library_uri; /* name, library (scope) and library URI of the class; not owned */
-    uint64_t objects[2], bytes[2]; /* objects with an identity, before and after; an object in both graphs counts for
-                                      its class in `after` */
-    uint64_t kept;               /* objects that are in both */
+    uint64_t objects[2], bytes[2]; /* objects with an identity, before and after; an object in both graphs is counted
+                                      with its class in `after` */
+    uint64_t kept;               /* number of objects that are in both graphs */
     uint64_t kept_bytes[2];      /* before, after */
 } hd_identity_row;
 
@@ -1878,7 +1878,7 @@ typedef struct hd_identity_change {
     const hd_identity_row *rows; /* sorted by new and gone bytes, the largest first, then by name and library */
     const uint32_t *now;         /* for each object of `before`, its number in `after`, or HD_NONE */
     const uint32_t *then;        /* for each object of `after`, its number in `before`, or HD_NONE */
-    uint64_t kept;               /* objects that are in both */
+    uint64_t kept;               /* number of objects that are in both graphs */
     uint64_t common, renamed;    /* common: number of ids that both graphs have; renamed: number of these ids with
                                     different classes (in V8 also with different types or names). 0 for Dart, where
                                     identity hash codes are compared within a class */
@@ -1965,7 +1965,7 @@ typedef struct hd_scalar {
     const char *name;            /* "size", "resident_set_bytes" */
     const char *units;           /* "bytes", "objects" or NULL */
     uint64_t value;
-    const char *text;            /* a string attribute's value, else NULL */
+    const char *text;            /* the value if it is a text, otherwise NULL */
 } hd_scalar;
 
 /* A number or text of a file that is neither a heap nor a scalar, for example the sampling period of a pprof profile:
@@ -2031,7 +2031,7 @@ typedef enum hd_detail {
 /* The contents of a file: heaps, scalars, graph and document. The dump owns all of them. */
 typedef struct hd_dump hd_dump;
 
-/* The data that a format cannot store: bits of hd_format.lacks. (For weak references, write_graph prints a warning
+/* The data that a format cannot store: bits of hd_format.lacks. (For weak references, write_graph reports a warning
    instead.) */
 enum {
     HD_LACKS_TYPES = 1,          /* axes other than the backtrace: the format has only the sum over these axes */
@@ -3031,7 +3031,7 @@ typedef struct hd_memory_dump_manager_desc {
     hd_out out;                  /* output for the trace; required */
     bool interruptible;          /* as in hd_chrome_writer_desc */
     uint64_t pid;                /* [1] */
-    const char *process;         /* borrowed */
+    const char *process;         /* must stay valid as long as the manager */
     hd_cutoff heap_cutoff;       /* cut-off for all heaps */
     uint64_t period_us;          /* time between two dumps of hd_memory_dump_manager_tick [no dumps] */
     uint32_t detailed_every;     /* the dumps with the numbers 0, n, 2n, ... of hd_memory_dump_manager_tick are
@@ -3601,7 +3601,7 @@ HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *merger, hd_me
 /* Like hd_memprof_merger_finish, but moves the blocks into the result instead of copying them. If the call succeeds,
    the merger can then only be freed; other calls return HD_INVALID. */
 HEAPDUMP_API hd_status hd_memprof_merger_take(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
-/* Returns the bytes that the merger holds. */
+/* Returns the bytes that a merger uses. */
 HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *merger);
 /* Frees a merger. Profiles that the merger returned stay valid. */
 HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *merger);
