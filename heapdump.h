@@ -442,7 +442,7 @@ typedef enum hd_status {
     HD_OK = 0,
     HD_OUT_OF_MEMORY,    /* the allocator or the OS refused */
     HD_LIMIT,            /* a bound of hd_limits was reached */
-    HD_IO,               /* reading, writing, renaming failed */
+    HD_IO,               /* reading, writing or renaming a file failed */
     HD_MALFORMED,        /* the input breaks the rules of its format */
     HD_UNKNOWN_FORMAT,   /* no reader knows the format of the input */
     HD_UNSUPPORTED,      /* the input is valid, but this call cannot represent it */
@@ -1004,7 +1004,7 @@ typedef enum hd_heap_kind {
     HD_HEAP_LIVE = 0,            /* blocks that were live at the time of the dump */
     HD_HEAP_PEAK,                /* blocks that were live when live bytes were at their maximum */
     HD_HEAP_TOTAL,               /* all blocks allocated since the process started, freed or not */
-    HD_HEAP_TEMPORARY            /* blocks freed soon after their allocation */
+    HD_HEAP_TEMPORARY            /* blocks that were freed soon after their allocation */
 } hd_heap_kind;
 
 /* Returns "live", "peak", "total" or "temporary". */
@@ -1061,13 +1061,13 @@ typedef struct hd_cutoff {
                                     count too; the viewer of catapult shows no entry without its parent */
 } hd_cutoff;
 
-/* How a budget chooses entries. The listed entries show where the bytes of the heap are. A list explains more if it
-   divides the bytes more evenly. An entry with all bytes of its parent explains nothing. Dividing a gigabyte into
-   halves explains more than dividing a kilobyte. (The exact measure is the entropy of the list, in bits times bytes.)
-   If several entries in a chain have equal bytes, the innermost entry is listed. If no other entry explains more, the
-   rest of the budget is spent on the largest entries. If all entries fit into the budget, all entries are listed. In
-   large profiles, up to 1/64 of the bytes may stay unexplained. Without `nested`, an entry may be listed without its
-   parent. The bytes of such an entry are part of <other> of the nearest listed ancestor.
+/* A budget chooses the listed entries as follows. The listed entries show where the bytes of the heap are. A list
+   explains more if it divides the bytes more evenly. An entry with all bytes of its parent explains nothing. Dividing
+   a gigabyte into halves explains more than dividing a kilobyte. (The exact measure is the entropy of the list, in
+   bits times bytes.) If several entries in a chain have equal bytes, the innermost entry is listed. If no other entry
+   explains more, the rest of the budget is spent on the largest entries. If all entries fit into the budget, all
+   entries are listed. In large profiles, up to 1/64 of the bytes may stay unexplained. Without `nested`, an entry may
+   be listed without its parent. The bytes of such an entry are part of <other> of the nearest listed ancestor.
 
    The algorithm is greedy: it repeatedly adds the entry that explains most. The result explains at least 63 % (1 -
    1/e) of the best possible list of k entries, and usually as much as the best list. For max_output_bytes, the
@@ -1134,9 +1134,9 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
    hd_rows.unlisted is an upper bound of the bytes that the inputs left out. If an input does not list an entry, the
    entry has at most the open bytes of its nearest listed ancestor. Open bytes are the bytes of the ancestor minus the
    bytes of its listed children. The nearest ancestor is searched on the last axis first, up to the root of this axis,
-   then on the axis before, and so on up to the total. The children are the children on the axis of this search. An
-   entry without listed children on an axis has all its bytes open for this axis. The same holds if the heap does not
-   have the axis. If a cut-off by size made the breakdown, the bounds are good. If entries are listed without their
+   then on the axis before, and so on up to the total. Only children on the axis of this search count. An entry
+   without listed children on an axis has all its bytes open for this axis. The same holds if the heap does not have
+   the axis. If a cut-off by size made the breakdown, the bounds are good. If entries are listed without their
    ancestors, the bounds are less good. slack[entry * axis_count + axis] is the sum of the open bytes of an entry over
    all inputs. Later sums need this number for entries that no input lists. slack is 0 for the axes before the last
    axis on which the entry is not at the root. A Chromium trace cannot store unlisted and slack. */
@@ -2503,9 +2503,9 @@ typedef struct hd_recorder_desc {
     uint64_t sample_bytes;
     uint64_t sample_seed;        /* seed of the random choice; with equal seeds, each thread makes the same choices
                                     [random] */
-    /* Shared memory of hd_region_init. With it, other processes can read the recording. The region must stay valid
-       until the recorder is freed. The contexts are then in the region too, so other recorders cannot use them. Names
-       of scopes and types are copied into the region. [NULL: private memory] */
+    /* Shared memory of hd_region_init. With a region, other processes can read the recording. The region must stay
+       valid until the recorder is freed. The contexts are then in the region too, so other recorders cannot use them.
+       Names of scopes and types are copied into the region. [NULL: private memory] */
     void *region;
     uint64_t region_bytes;       /* number of bytes of the region that this process has mapped, from its start */
     /* The recorder calls this function if it needs more of a region of which only the start is mapped. The function
@@ -2680,10 +2680,10 @@ typedef struct hd_snapshot_options {
     bool two_axes;               /* leave out the axes age and thread, which a trace cannot store [false] */
     bool ended;                  /* the process has ended, so do not wait for operations that are in progress
                                     [false] */
-    uint32_t *under_way;         /* gets the number of operations of which the snapshot may contain only one half.
-                                    They did not end while the snapshot waited, for example because the process is
-                                    stopped, or too many operations followed. For each such operation, the snapshot
-                                    may lack a block or contain a block twice [NULL] */
+    uint32_t *under_way;         /* gets the number of operations of which the snapshot may contain only one half. An
+                                    operation may not end because the process is stopped, or because too many
+                                    operations followed. For each such operation, the snapshot may lack a block or
+                                    contain a block twice [NULL] */
 } hd_snapshot_options;
 
 /* The number of age classes, the youngest class first. A clock in milliseconds wraps around after 49 days, so blocks
@@ -2810,7 +2810,7 @@ typedef struct hd_pages_options {
     void *user;
 } hd_pages_options;
 
-/* How full the pages are that hold live blocks. */
+/* The number of pages with live blocks, and how full these pages are. */
 typedef struct hd_pages_summary {
     uint64_t page_bytes;
     uint64_t bytes, blocks;      /* live */
@@ -3127,8 +3127,8 @@ typedef struct hd_netcf_record {
     uint32_t form;               /* private: its spelling */
 } hd_netcf_record;
 
-/* A reader of records. The reader keeps only one line in memory, so a file may be larger than memory. The input must
-   stay open. */
+/* A reader of the records of a file. The reader keeps only one line in memory, so a file may be larger than memory.
+   The input must stay open. */
 typedef struct hd_netcf_reader hd_netcf_reader;
 /* Opens a reader on an input, before its first record. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out, hd_error *err);
@@ -3272,8 +3272,8 @@ typedef struct hd_dart_record {
     uint64_t identity;           /* i: the identity hash code; 0: the object has no code */
 } hd_dart_record;
 
-/* A reader of records. The reader keeps only one class, or a part of one object, in memory, so a file may be larger
-   than memory. Strings and references are valid until the next call. The input must stay open. */
+/* A reader of the records of a file. The reader keeps only one class, or a part of one object, in memory, so a file
+   may be larger than memory. Strings and references are valid until the next call. The input must stay open. */
 typedef struct hd_dart_reader hd_dart_reader;
 /* Opens a reader on an input, before its first record. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out, hd_error *err);
@@ -3615,7 +3615,7 @@ typedef struct hd_memprof_address {
     const hd_memprof_segment *segment; /* NULL: none */
     uint64_t offset;             /* versions 1 and 2: offset in the file; version 3 and later: virtual address in the
                                     file; without a segment: the same as pc */
-    bool file_offset;            /* `offset` is an offset in the file, not a virtual address, not a virtual address,
+    bool file_offset;            /* `offset` is an offset in the file, not a virtual address,
                                     not a virtual address */
 } hd_memprof_address;
 
@@ -3691,7 +3691,7 @@ HEAPDUMP_API const char *hd_memprof_heat_name(hd_memprof_heat heat);
 
 /* The property of blocks that becomes axis 1 of a profile. */
 typedef enum hd_memprof_split {
-    HD_MEMPROF_SPLIT_NONE,       /* the profile has the profile has the profile has no axis 1 */
+    HD_MEMPROF_SPLIT_NONE,       /* the profile has no axis 1 */
     HD_MEMPROF_SPLIT_LIFETIME,   /* average lifetime of an allocation: "< 1 ms", "< 10 ms" ... ">= 100 s" */
     HD_MEMPROF_SPLIT_SIZE,       /* average size of an allocation: "<= 16", "<= 32" ... powers of two */
     HD_MEMPROF_SPLIT_HEAT,       /* names of hd_memprof_heat */
@@ -3739,7 +3739,7 @@ typedef enum hd_memprof_layout {
     HD_MEMPROF_LLVM_0 = 1,       /* version 0 of LLVM, in profiles of clang 16 */
     HD_MEMPROF_LLVM_1 = 2,
     HD_MEMPROF_LLVM_2 = 3,
-    HD_MEMPROF_LLVM_3 = 4,       /* in this version, in this version, in this version, call stacks share common
+    HD_MEMPROF_LLVM_3 = 4,       /* in this version, call stacks share common
                                     parts */
     HD_MEMPROF_LLVM_4 = 5,       /* like version 3, with a summary, callees, and accesses to data; LLVM 21 and
                                     later */
@@ -4254,8 +4254,8 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
    from hd_rows of a merged breakdown. slack has a number for each axis of the heap, in the order of the columns; in
    CSV, ";" separates these numbers, and in JSON, they are an array.
 
-   A call stack is written as its names, the outermost first. In JSON, it is an array. In CSV, ";" separates the
-   names; within a name, ";" is written as "\;" and "\" as "\\", and an empty name is "\e". Names are not changed
+   A call stack is written as its names, the outermost first. In JSON, a call stack is an array. In CSV, ";" separates
+   the names; within a name, ";" is written as "\;" and "\" as "\\", and an empty name is "\e". Names are not changed
    otherwise, also if they begin like a formula of a spreadsheet: import these columns as text. In CSV, bytes that are
    not UTF-8 are unchanged. In JSON, such a byte becomes the character U+10FE00 plus the value of the byte, and so
    does each byte of the characters U+10FE80 to U+10FEFF.
