@@ -3625,8 +3625,7 @@ typedef struct hd_memprof_frame {
     hd_str file;                 /* path; may be empty */
     uint32_t line, column, discriminator; /* 0: unknown */
     uint32_t start_line;         /* first line of the function; line offsets in LLVM are relative to this line */
-    bool inlined;                /* the function is inlined the function is inlined the function is inlined into the
-                                    next frame of the same address */
+    bool inlined;                /* the function is inlined into the next frame of the same address */
     bool resolved;               /* the symbolizer knows the function; otherwise its name is, for example,
                                     "libfoo.so+0x1f" */
     uint32_t segment;            /* HD_NONE: none */
