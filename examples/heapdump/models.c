@@ -7,32 +7,6 @@
 
 /* The format of the output. ---------------------------------------------------------------------- */
 
-/* The format for the ending of the output's name, by the longest matching ending; NULL: no ending matches. */
-static const char *format_of_name(const char *path) {
-    static const char *const ends[][2] = {
-        { ".pb", "pprof" }, { ".pprof", "pprof" }, { ".folded", "folded" }, { ".collapsed", "folded" },
-        { ".csv", "rows" }, { ".jsonl", "rows-json" }, { ".ndjson", "rows-json" }, { ".json", "chrome" },
-        { ".speedscope", "speedscope" }, { ".speedscope.json", "speedscope" }, { ".memprofraw", "memprof-raw" },
-        { ".profdata", "memprof-index" }, { ".heapsnapshot", "heapsnapshot" }, { ".dartheap", "dart" }
-    };
-    static const char *const packed[] = { ".gz", ".zst", ".xz" };
-    size_t n = path ? strlen(path) : 0, longest = 0;
-    const char *format = NULL;
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
-        size_t length = strlen(packed[i]);
-        if (n <= length || strcmp(path + n - length, packed[i])) continue;
-        n -= length;
-        break;
-    }
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t length = strlen(ends[i][0]);
-        if (n <= length || length <= longest || memcmp(path + n - length, ends[i][0], length)) continue;
-        longest = length;
-        format = ends[i][1];
-    }
-    return format;
-}
-
 void written_defaults(arguments *a) {
     if (!a->out.to && !a->out.add_to) a->out.to = format_of_name(a->out.file);
 }

@@ -95,18 +95,10 @@ static int write_rows(rows_run *r, int i) {
     return status;
 }
 
-/* Whether the name asks for JSON lines. */
+/* Whether the name asks for JSON lines: .jsonl, .ndjson and .json. */
 static bool is_json_name(const char *path) {
-    static const char *const ends[] = { ".jsonl", ".ndjson", ".json" };
-    static const char *const packed[] = { "", ".gz", ".zst", ".xz" };
-    char end[16];
-    size_t length = path ? strlen(path) : 0;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        for (size_t k = 0; k < sizeof packed / sizeof *packed; k++) {
-            size_t n = (size_t)snprintf(end, sizeof end, "%s%s", ends[i], packed[k]);
-            if (length > n && !strcmp(path + length - n, end)) return true;
-        }
-    return false;
+    const char *format = format_of_name(path);
+    return format && (!strcmp(format, "rows-json") || !strcmp(format, "chrome"));
 }
 
 /* The rows format that a file name asks for. */

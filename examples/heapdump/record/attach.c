@@ -194,11 +194,6 @@ static int copy_dump(const char *from, const char *file, bool is_default) {
     return output_close(&o, file, status);
 }
 
-static bool ends_with(const char *text, const char *end) {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcmp(text + n - m, end);
-}
-
 int capture_jvm(const arguments *a) {
     jvm j = { 0 };
     char usual[96], path[PATH_MAX], seen[PATH_MAX];
@@ -209,8 +204,7 @@ int capture_jvm(const arguments *a) {
     if (status) return status;
     snprintf(usual, sizeof usual, "heapdump.%s.%ld.hprof", *j.name ? j.name : "java", (long)j.pid);
     if (!file) file = usual;
-    plain = strcmp(file, "-") && !ends_with(file, ".gz") && !ends_with(file, ".zst") && !ends_with(file, ".xz") &&
-            (stat(file, &st) || S_ISREG(st.st_mode));
+    plain = strcmp(file, "-") && !packed_end(file) && (stat(file, &st) || S_ISREG(st.st_mode));
     next_to = plain && has_same_files(&j);
     if (!dump_path(&j, file, next_to, path, seen)) {
         display(stderr, "heapdump: cannot write %s: %s\n", file, strerror(errno));

@@ -70,14 +70,6 @@ static hd_status pend(void *user, const void *data, size_t size) {
     return HD_OK;
 }
 
-static bool is_packed(const char *path) {
-    static const char *const endings[] = { ".gz", ".zst", ".xz" };
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
-        if (!strcmp(dot, endings[i])) return true;
-    return false;
-}
-
 /* Chooses the file. It does not exist before it has content. */
 void timeline_open(recording *r) {
     const arguments *a = r->a;
@@ -100,7 +92,7 @@ void timeline_open(recording *r) {
         free(t->path);
         t->path = needed(strdup(a->out.file));
     }
-    t->is_plain = !a->record.format && !r->out.to && !is_packed(t->path) &&
+    t->is_plain = !a->record.format && !r->out.to && !packed_end(t->path) &&
                   (stat(t->path, &st) || S_ISREG(st.st_mode));
 }
 

@@ -282,16 +282,12 @@ static bool peak_is_more(const recording *r) {
 }
 
 void warn_ending(const char *path) {
-    static const char *const ends[] = { ".csv", ".jsonl", ".ndjson", ".folded", ".collapsed", ".pb", ".pb.gz",
-                                        ".pprof" };
-    size_t n = path ? strlen(path) : 0;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t length = strlen(ends[i]);
-        if (n <= length || strcmp(path + n - length, ends[i])) continue;
-        display(stderr, "heapdump: %s will be a trace (JSON), whatever its name; heapdump convert writes %s\n", path,
-                ends[i]);
-        return;
-    }
+    const char *named = format_of_name(path);
+    const hd_format *format = named ? format_named(named) : NULL;
+    if (!named || !strcmp(named, "chrome")) return;
+    display(stderr, "heapdump: %s will be a trace (JSON), whatever its name", path);
+    if (format && format->write_heaps) display(stderr, "; for this format: heapdump convert --to %s", named);
+    display(stderr, "\n");
 }
 
 /* Whether the file has two dumps of a process, so that suspects can show growth. */

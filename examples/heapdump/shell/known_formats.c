@@ -35,6 +35,24 @@ written_as format_written(const char *name) {
 
 bool format_is(const char *name, uint32_t flags) { return name && format_written(name).is & flags; }
 
+const char *format_of_name(const char *path) {
+    static const char *const ends[][2] = {
+        { ".pb", "pprof" }, { ".pprof", "pprof" }, { ".folded", "folded" }, { ".collapsed", "folded" },
+        { ".csv", "rows" }, { ".jsonl", "rows-json" }, { ".ndjson", "rows-json" }, { ".json", "chrome" },
+        { ".speedscope", "speedscope" }, { ".speedscope.json", "speedscope" }, { ".memprofraw", "memprof-raw" },
+        { ".profdata", "memprof-index" }, { ".heapsnapshot", "heapsnapshot" }, { ".dartheap", "dart" }
+    };
+    size_t n = path ? strlen(path) - packed_end(path) : 0, longest = 0;
+    const char *format = NULL;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t length = strlen(ends[i][0]);
+        if (n <= length || length <= longest || memcmp(path + n - length, ends[i][0], length)) continue;
+        longest = length;
+        format = ends[i][1];
+    }
+    return format;
+}
+
 bool format_begins(const uint8_t *first, size_t size, uint32_t flags) {
     const hd_format *format;
     for (size_t i = 0; (format = format_at(i)); i++)

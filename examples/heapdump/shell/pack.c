@@ -82,15 +82,28 @@ static hd_status pack_write(void *p, const void *data, size_t size) {
     return size ? pack(p, data, size, false) : HD_OK;
 }
 
-packing *packing_open(const char *path, hd_out to, hd_out *out) {
-    static const char *const ends[PACKINGS] = { ".gz", ".zst", ".xz" };
-    packing *p;
-    bool ready = false;
+static const char *const packed_ends[PACKINGS] = { ".gz", ".zst", ".xz" };
+
+/* The compression that a file name asks for; PACKINGS: none. */
+static int packing_named(const char *path) {
+    size_t length = strlen(path);
     int how = 0;
     for (; how < PACKINGS; how++) {
-        size_t n = strlen(ends[how]), length = strlen(path);
-        if (length > n && !strcmp(path + length - n, ends[how])) break;
+        size_t n = strlen(packed_ends[how]);
+        if (length > n && !strcmp(path + length - n, packed_ends[how])) break;
     }
+    return how;
+}
+
+size_t packed_end(const char *path) {
+    int how = packing_named(path);
+    return how == PACKINGS ? 0 : strlen(packed_ends[how]);
+}
+
+packing *packing_open(const char *path, hd_out to, hd_out *out) {
+    packing *p;
+    bool ready = false;
+    int how = packing_named(path);
     *out = to;
     if (how == PACKINGS) return NULL;
     p = needed(calloc(1, sizeof *p));

@@ -251,6 +251,8 @@ const char *foreign_file(const uint8_t *first, size_t size);
 /* pack.c: sets *out to an output that compresses into `to`, if the file name asks for it. Otherwise *out is `to`, and
    the result is NULL. */
 packing *packing_open(const char *path, hd_out to, hd_out *out);
+/* The length of .gz, .zst or .xz at the end of a file name; 0: the file is not compressed. */
+size_t packed_end(const char *path);
 /* Ends the compressed data if it is complete. NULL is fine. */
 hd_status packing_close(packing *p, bool whole);
 /* For hd_options.deflate, with LLVM's compression level. */
@@ -368,6 +370,8 @@ bool format_is_read(const char *name);
 /* Prints the names and titles of the formats that can be read. */
 const char *format_title(const hd_format *format);
 void formats_help(FILE *out);
+/* The name of the format that a file name asks for, by its longest known ending; NULL: no ending is known. */
+const char *format_of_name(const char *path);
 /* The names that --to accepts: "chrome, heaps_v2, netcf ...". */
 const char *formats_written(void);
 

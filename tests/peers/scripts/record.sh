@@ -113,8 +113,19 @@ check "... and otherwise does not" "peak 8.0 MiB, at the end 8.0 MiB in 2 blocks
 check "... a program that freed everything" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree --kind peak told.json" "$(told x x) $(next)"
 options=(--at exit)
 check "... a file without the peak: no proposal" "peak 8.0 MiB, at the end 0 B in 0 blocks heapdump tree told.json" "$(told x x) $(next)"
-check "a name of another format: a warning" "1 0" \
-  "$("$tool" record -o x.folded -- true 2>&1 | grep -c 'x.folded will be a trace (JSON), whatever its name') $("$tool" record -o x.json -- true 2>&1 | grep -c 'whatever')"
+# Names mean the same for record and for convert: the warning names the format that convert would write.
+for name in x.folded:folded x.csv:rows x.csv.gz:rows x.jsonl.zst:rows-json x.pb.gz:pprof x.speedscope.json:speedscope x.profdata: \
+  x.heapsnapshot:; do
+  file=${name%%:*} to=${name#*:}
+  "$tool" record -o "$file" -- ls > out 2> err
+  check "a name of another format: a warning: $file" "1 chrome" "$(
+    grep -cxF "heapdump: $file will be a trace (JSON), whatever its name${to:+; for this format: heapdump convert --to $to}" err) $(
+    "$tool" info --json "$file" | jq -r '.files[0].format')"
+done
+for file in x.json x.json.gz x.trace x; do
+  "$tool" record -o $file -- ls > out 2> err
+  check "... not for $file" 0 "$(grep -c whatever err)"
+done
 check "... several dumps: suspects" "heapdump suspects several.json" \
   "$("$tool" record --at exit,every=0.1 -o several.json -- sleep 0.5 2> err; next)"
 options=(--blocks --keep told.region)
