@@ -424,7 +424,7 @@ static hd_str common_name(const matched *m, const pile *p, bool own, uint32_t cl
 }
 
 /* The program's own class names come first, then common ones, then the engine's. */
-enum { NAMED, COMMON, INTERNAL, TIERS };
+enum { NAMED, COMMON, INTERNAL };
 
 static int tier_of(const shot *s, uint32_t object) {
     static const char *const common[] = { "Object", "Array", "Promise" };
@@ -439,6 +439,10 @@ static int tier_of(const shot *s, uint32_t object) {
 }
 
 uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MOST_BELOW]) {
+    /* a place is for a common class, if one is below */
+    static const struct { int tier; uint32_t most; } turns[] = {
+        { NAMED, MOST_BELOW - 1 }, { COMMON, MOST_BELOW }, { NAMED, MOST_BELOW }, { INTERNAL, MOST_BELOW }
+    };
     const shot *s = &m->shots[m->count - 1];
     const hd_dominators *d = s->o.dominators;
     uint32_t all = hd_graph_class_count(s->o.graph), n = 0;
@@ -453,11 +457,11 @@ uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MO
         bytes[c] += d->retained[o];
         end[c] = d->position[o] + d->below[o];
     }
-    for (int t = NAMED; t < TIERS; t++)
-        for (uint32_t most = t == NAMED ? MOST_BELOW - 1 : MOST_BELOW; n < most;) {
+    for (size_t t = 0; t < sizeof turns / sizeof *turns; t++)
+        while (n < turns[t].most) {
             uint32_t best = 0;
             for (uint32_t c = 1; c < all; c++)
-                if (bytes[c] > bytes[best] && tier[c] == t) best = c;
+                if (bytes[c] > bytes[best] && tier[c] == turns[t].tier) best = c;
             if (!best) break;
             found[n] = (below){ .class_index = best, .objects = number[best] };
             found[n].name = common_name(m, p, own, best, number[best], &found[n].named), n++;

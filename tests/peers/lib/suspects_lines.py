@@ -138,6 +138,15 @@ check("three of four strings are under the named root", ("(Internalized strings)
     (" › ".join(c["path"]), c["path_objects"], c["path_of"])
     for c in answer("suspects", "roots.heapsnapshot")["graphs"][0]["classes"] if c["class"] == "(string)"))
 
+# Classes below a suspect -------------------------------------------------------------------------------------------
+
+for last in "Texture", "Object":
+    h = Heap()
+    classes = ("Mesh", 400), ("Bone", 300), ("Light", 200), (last, 100)
+    h.variable("scene", h.elements(h.array(), [h.node("object", name, size) for name, size in classes for _ in range(10)]))
+    check("the fourth class may be %s" % last, "10 Mesh, 10 Bone, 10 Light, 10 " + last,
+          re.search("below it: (.*)", run("suspects", h.write("below.heapsnapshot")))[1])
+
 # The growth of a list is its own, whatever the object above it lost -------------------------------------------------
 
 names = []
