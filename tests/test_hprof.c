@@ -208,6 +208,25 @@ static void distances_with_gaps_are_no_sizes(void **state) {
     hd_dump_free(dump);
 }
 
+/* The JDK's old agent numbers objects, so that their distances are no sizes. */
+static void ids_that_are_no_addresses_are_no_sizes(void **state) {
+    (void)state;
+    static const uint64_t sizes[] = { 24, 32, 32, 16 };
+    uint64_t name[9];
+    jvm_file f = begin_dump("1.0.1", &jvm_narrow, 0x0c, name);
+    jvm_slot_of slot[4] = { { 0, 10, 0 }, { 0, 2, 0 }, { 0, 11, 0 }, { 0, 2, 0 } };
+    hd_dump *dump;
+    jvm_put_instance(&f, 21, shop_class(SHOP_STRING), 3, (jvm_slot_of[]){ { 0, 2, 0 }, { 0, 10, 0 }, { 0, 8, 0 } });
+    jvm_put_instance(&f, 22, shop_class(SHOP_TOY), 4, slot);
+    jvm_put_instance(&f, 23, shop_class(SHOP_TOY), 4, slot);
+    jvm_put_array(&f, 0x23, 24, 8, 4);
+    jvm_put(&f, "text", 4);
+    jvm_close(&f);
+    dump = read_file(&f);
+    for (uint32_t k = 0; k < 4; k++) assert_int_equal(hd_graph_object(hd_dump_graph(dump), 11 + k).size, sizes[k]);
+    hd_dump_free(dump);
+}
+
 /* The text from object `from` on, or from the first root. To be freed. */
 static char *text_from(const hd_dump *dump, int from, bool sizes) {
     char *all = graph_text(dump, sizes), start[20], *at, *copy;
@@ -227,13 +246,37 @@ static char *text_from(const hd_dump *dump, int from, bool sizes) {
 
 static void lengths_of_single_dumps_may_be_too_small(void **state) {
     (void)state;
-    jvm_file f = shop_of("1.0.1", &jvm_wide, 0x0c);
-    hd_dump *dump;
-    jvm_set_length(&f, 0); /* "to the end" */
-    survives_pieces(&format, f.data, f.size);
-    dump = read_file(&f);
-    assert_text(graph_text(dump, false), shop_text);
-    hd_dump_free(dump);
+    static const uint8_t roots[] = { 0xff, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x00 };
+    for (size_t i = 0; i < sizeof roots; i++) { /* 0: the dump begins with a class */
+        jvm_file f = jvm_begin("1.0.1", 8);
+        uint64_t name[9];
+        hd_dump *dump;
+        shop_head(&f, name);
+        jvm_open(&f, 0x0c);
+        if (roots[i]) jvm_put_root(&f, roots[i], 0, 1, 0);
+        shop_classes(&f, name, f.next);
+        shop_objects(&f, &jvm_wide);
+        jvm_set_length(&f, 0); /* "to the end" */
+        survives_pieces(&format, f.data, f.size);
+        dump = read_file(&f);
+        assert_text(graph_text(dump, false), shop_text);
+        hd_dump_free(dump);
+    }
+}
+
+/* An empty dump is followed by another record. */
+static void empty_dumps_have_no_objects(void **state) {
+    (void)state;
+    static const uint8_t tags[] = { 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x2c };
+    for (size_t i = 0; i < sizeof tags; i++) {
+        jvm_file f = jvm_begin("1.0.1", 8);
+        hd_dump *dump;
+        jvm_open(&f, 0x0c);
+        jvm_open(&f, tags[i]);
+        dump = read_file(&f);
+        assert_int_equal(hd_graph_object_count(hd_dump_graph(dump)), 0);
+        hd_dump_free(dump);
+    }
 }
 
 /* A dump of more than 4 GiB, made as it is read: an array of 2^32 bytes lies between its head and its tail. */
@@ -336,6 +379,96 @@ static void values_are_shown(void **state) {
     }
 }
 
+/* The name of a thread or constant is UTF-8. It is the field of java.lang.Thread or Enum: subclasses may have a field
+   of the same name. */
+static void names_are_those_of_threads_and_constants(void **state) {
+    (void)state;
+    static const struct { const char *data; uint32_t n; unsigned coder; const char *shown; } names[] = {
+        { "main", 4, 0, "main" }, { "Gr\xfc\xdf", 4, 0, "Gr\xc3\xbc\xc3\x9f" }, { "", 0, 0, "" },
+        { "\x3f\x04", 2, 1, "\xd0\xbf" }, { "\xac\x20", 2, 1, "\xe2\x82\xac" },
+        { "\x3d\xd8\x00\xde", 4, 1, "\xf0\x9f\x98\x80" }, { "\x3d\xd8", 2, 1, "\xed\xa0\xbd" } };
+    for (size_t i = 0; i < 2 * sizeof names / sizeof *names; i++) {
+        uint64_t name[9];
+        bool thread = i % 2;
+        jvm_file f = begin_dump("1.0.2", &jvm_compressed, 0x1c, name);
+        jvm_slot_of field = { name[3], 2, 0 }, text[] = { { 0, 2, 0 }, { 0, 10, 0 }, { 0, 8, 0 } }, slot[2] = { { 0, 2, 0 } };
+        shown shown = { NULL, 0, 0 };
+        hd_dump *dump;
+        size_t k = i / 2;
+        jvm_close(&f);
+        jvm_put_load(&f, 20, 0x100, jvm_put_string(&f, thread ? "Worker" : "java/lang/Enum"));
+        jvm_put_load(&f, 21, 0x110, jvm_put_string(&f, "Color"));
+        jvm_open(&f, 0x1c);
+        jvm_put_class(&f, (jvm_class_dump){ .id = 0x100, .super = shop_class(thread ? SHOP_THREAD : SHOP_OBJECT), .fields = 1 }, &field);
+        jvm_put_class(&f, (jvm_class_dump){ .id = 0x110, .super = 0x100, .fields = !thread }, &field);
+        slot[0].value = jvm_put_text(&f, &jvm_compressed, shop_class(SHOP_STRING), "a label");
+        text[0].value = jvm_put_bytes(&f, &jvm_compressed, names[k].data, names[k].n);
+        text[2].value = names[k].coder;
+        slot[1] = (jvm_slot_of){ 0, 2, jvm_place_at(&f, 24) };
+        jvm_put_instance(&f, slot[1].value, shop_class(SHOP_STRING), 3, text);
+        jvm_put_instance(&f, jvm_place_at(&f, 24), 0x110, 2, slot);
+        jvm_put_root(&f, 0x08, f.next - 24, 7, 0);
+        end_dump(&f);
+        dump = read_file(&f);
+        say(&shown, "17 Color");
+        say_value(&shown, &(hd_value){ .kind = HD_VALUE_NAME, .text = hd_cstr(names[k].shown) });
+        say(&shown, ": name->14, name->16\ninternal 17: thread%s%s\n", thread && *names[k].shown ? " " : "",
+            thread ? names[k].shown : "");
+        assert_text(text_from(dump, 17, false), shown.data);
+        hd_dump_free(dump);
+        free(shown.data);
+    }
+}
+
+/* The name of a constant is no name if it is no string, or a string without a text. */
+static void names_are_strings(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t name[9], text;
+        jvm_file f = begin_dump("1.0.2", &jvm_compressed, 0x1c, name);
+        jvm_slot_of slot[] = { { 0, 2, 0 }, { 0, 10, 0 }, { 0, 8, 0 } };
+        hd_dump *dump;
+        jvm_put_array(&f, 0x23, text = 13 * 8, 8, 1); /* strings have 13 bytes in the file */
+        jvm_put(&f, "x", 1);
+        f.next = 0x1000;
+        slot[0].value = jvm_place_at(&f, 24);
+        if (i) jvm_put_instance(&f, slot[0].value, shop_class(SHOP_WEAK), 2, (jvm_slot_of[]){ { 0, 2, text }, { 0, 2, text } });
+        else jvm_put_instance(&f, slot[0].value, shop_class(SHOP_STRING), 3, (jvm_slot_of[]){ { 0, 2, 0 }, { 0, 10, 0 }, { 0, 8, 0 } });
+        jvm_put_instance(&f, jvm_place_at(&f, 16), shop_class(SHOP_THREAD), 1, slot);
+        end_dump(&f);
+        dump = read_file(&f);
+        assert_text(text_from(dump, 13, false), "13 java.lang.Thread: name->12\n");
+        hd_dump_free(dump);
+    }
+}
+
+/* The text of a thread's name may be far from its string, and ids may be any numbers. */
+static void names_of_threads_are_found_by_any_ids(void **state) {
+    (void)state;
+    static const struct { unsigned ids; uint64_t text, string; } places[] = {
+        { 8, (UINT64_C(1) << 35) - 24, UINT64_C(1) << 35 }, { 8, (UINT64_C(1) << 35) + 8, 16 },
+        { 8, 16, (UINT64_C(9) << 35) - 8 }, { 8, UINT64_C(127) << 40, UINT64_C(127) << 40 | 16 }, { 4, 7, 9 }, { 4, 0xfffffffd, 1 } };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        uint64_t name[9];
+        jvm_machine m = jvm_compressed;
+        jvm_file f;
+        jvm_slot_of slot[] = { { 0, 2, places[i].text }, { 0, 10, 0 }, { 0, 8, 0 } };
+        hd_dump *dump;
+        m.ids = places[i].ids;
+        f = begin_dump("1.0.1", &m, 0x1c, name);
+        jvm_put_array(&f, 0x23, places[i].text, 8, 4);
+        jvm_put(&f, "pool", 4);
+        jvm_put_instance(&f, places[i].string, shop_class(SHOP_STRING), 3, slot);
+        slot[0].value = places[i].string;
+        jvm_put_instance(&f, 3, shop_class(SHOP_THREAD), 1, slot);
+        jvm_put_root(&f, 0x08, 3, 1, 0);
+        end_dump(&f);
+        dump = read_file(&f);
+        assert_text(text_from(dump, 13, false), "13 java.lang.Thread = pool: name->12\ninternal 13: thread pool\n");
+        hd_dump_free(dump);
+    }
+}
+
 static void strings_are_latin1_or_utf16(void **state) {
     (void)state;
     uint64_t name[9];
@@ -415,6 +548,31 @@ static void classes_decide_what_references_mean(void **state) {
                 "10 java.lang.ref.FinalReference: referent->13\n11 java.lang.ref.Finalizer: referent->13\n"
                 "12 Key: referent->14, referent~>13\n13 byte[]\n14 <not described>\n");
     hd_dump_free(dump);
+}
+
+/* A file that names java.lang.Class has class objects and other instances of one class. */
+static void class_objects_have_the_class_of_the_file(void **state) {
+    (void)state;
+    for (unsigned late = 0; late < 2; late++) {
+        jvm_file f = jvm_begin("1.0.2", 8);
+        const hd_graph *g;
+        hd_dump *dump;
+        uint64_t name = jvm_put_string(&f, "java/lang/Class");
+        if (!late) jvm_put_load(&f, 1, 0x100, name);
+        jvm_open(&f, 0x1c);
+        jvm_put_class(&f, (jvm_class_dump){ .id = 0x200 }, NULL);
+        jvm_close(&f);
+        if (late) jvm_put_load(&f, 1, 0x100, name);
+        jvm_open(&f, 0x1c);
+        jvm_put_class(&f, (jvm_class_dump){ .id = 0x100 }, NULL);
+        jvm_put_instance(&f, 0x1000, 0x100, 0, NULL); /* int.class */
+        end_dump(&f);
+        dump = read_file(&f);
+        g = hd_dump_graph(dump);
+        assert_text(graph_text(dump, false), "0 java.lang.Class = <unknown class>\n1 java.lang.Class = java.lang.Class\n2 java.lang.Class\n");
+        for (uint32_t i = 0; i < 3; i++) assert_int_equal(hd_graph_object(g, i).class_index, hd_graph_object(g, 0).class_index);
+        hd_dump_free(dump);
+    }
 }
 
 static void every_type_is_skipped_or_followed(void **state) {
@@ -914,13 +1072,19 @@ int main(void) {
         cmocka_unit_test(every_version_has_the_same_graph),
         cmocka_unit_test(sizes_are_those_of_the_jvm),
         cmocka_unit_test(distances_with_gaps_are_no_sizes),
+        cmocka_unit_test(ids_that_are_no_addresses_are_no_sizes),
         cmocka_unit_test(lengths_of_single_dumps_may_be_too_small),
+        cmocka_unit_test(empty_dumps_have_no_objects),
         cmocka_unit_test(lengths_wrap_at_4_gib),
         cmocka_unit_test(roots_have_kind_thread_and_frame),
         cmocka_unit_test(values_are_shown),
+        cmocka_unit_test(names_are_those_of_threads_and_constants),
+        cmocka_unit_test(names_are_strings),
+        cmocka_unit_test(names_of_threads_are_found_by_any_ids),
         cmocka_unit_test(strings_are_latin1_or_utf16),
         cmocka_unit_test(long_strings_have_their_length),
         cmocka_unit_test(classes_decide_what_references_mean),
+        cmocka_unit_test(class_objects_have_the_class_of_the_file),
         cmocka_unit_test(every_type_is_skipped_or_followed),
         cmocka_unit_test(android_dumps_are_read),
         cmocka_unit_test(random_graphs_are_read_object_by_object),

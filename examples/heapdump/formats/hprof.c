@@ -74,20 +74,21 @@ static bool hprof_part(hprof *h, uint64_t left) {
     return hprof_root(h, root, left);
 }
 
-/* Whether a dump of version 1.0.1 goes on behind its length, which has 32 bits only. */
-static bool hprof_wraps(hprof *h) {
+/* Whether a dump of version 1.0.1 goes on behind its length, which has only 32 bits. Roots with other tags could be
+   records. They count if the length is 0. */
+static bool hprof_wraps(hprof *h, bool empty) {
     uint8_t tag = hprof_need(h, 1) ? *h->lines.window->at : 0;
     h->cut = false;
-    return (tag >= 0x20 && tag <= 0x23) || tag == 0xff;
+    return (tag >= 0x20 && tag <= 0x23) || tag == 0xff || (empty && tag && tag <= 0x08);
 }
 
 /* A heap dump, or a segment of one. Parts behind a malformed one are left out. */
 static void hprof_dump(hprof *h, bool segment, uint64_t length) {
-    uint64_t end = hprof_offset(h) + length, at;
+    uint64_t start = hprof_offset(h), end = start + length, at;
     bool open = !segment;        /* the length may be too small by a multiple of 2^32 */
     while (!h->status && !h->cut) {
         at = hprof_offset(h);
-        while (open && at >= end && (at > end || hprof_wraps(h))) end += (uint64_t)1 << 32;
+        while (open && at >= end && (at > end || hprof_wraps(h, at == start))) end += (uint64_t)1 << 32;
         if (at >= end) return;
         if (open && !length && !hprof_need(h, 1)) { /* a length of 0: up to the end */
             h->cut = false;
@@ -226,7 +227,8 @@ static bool hprof_index_classes(hprof *h) {
 }
 
 static bool hprof_seal(hprof *h, const hd_options *options) {
-    if (!hprof_take_late(h) || !hprof_name_classes(h) || !hprof_order(h) || !hprof_sizes(h) || !hprof_add_roots(h))
+    if (!hprof_take_late(h) || !hprof_name_classes(h) || !hprof_order(h) || !hprof_sizes(h) || !hprof_names(h) ||
+        !hprof_add_roots(h))
         return false;
     hprof_take_slots(h);
     room_free(&h->lines, h->sized, h->sized_room, sizeof *h->sized);
@@ -253,6 +255,7 @@ void hprof_free(void *document) {
         { h->kept, h->kept_room * sizeof *h->kept }, { h->bytes, h->bytes_room },
         { h->wide, h->wide_room * sizeof *h->wide }, { h->gap, h->gap_room * sizeof *h->gap },
         { h->order, h->order_room * sizeof *h->order }, { h->thread, h->thread_room * sizeof *h->thread },
+        { h->named, h->named_room * sizeof *h->named },
         { h->frame, h->frame_room * sizeof *h->frame }, { h->trace, h->trace_room * sizeof *h->trace },
         { h->frame_ids, h->frame_id_room * sizeof *h->frame_ids },
         { h->frame_numbers, h->frame_number_room * sizeof *h->frame_numbers },

@@ -96,9 +96,9 @@ HD_UNUSED static bool hprof_constants(hprof *h, uint64_t *left) {
 
 /* The class object, which is an object of java.lang.Class. */
 HD_UNUSED static bool hprof_class_object(hprof *h, uint32_t class_index) {
-    uint64_t id = h->classes[class_index].id;
-    if (!h->class_class && !hprof_graph_class(h, 0, &h->class_class)) return false;
-    if (!hprof_object(h, id, h->class_class, HPROF_CLASS, class_index)) return false;
+    uint32_t in_graph;
+    if (!hprof_mirror(h, &in_graph)) return false;
+    if (!hprof_object(h, h->classes[class_index].id, in_graph, HPROF_CLASS, class_index)) return false;
     h->classes[class_index].object = h->objects - 1;
     h->class_dumps++;
     return true;

@@ -69,6 +69,13 @@ HD_UNUSED static bool hprof_primitive(hprof *h, uint32_t type, uint32_t *in_grap
     return true;
 }
 
+/* The class of class objects, also if the file names it only later. */
+HD_UNUSED static bool hprof_mirror(hprof *h, uint32_t *in_graph) {
+    if (!h->class_class && !hprof_graph_class(h, 0, &h->class_class)) return false;
+    *in_graph = h->class_class;
+    return true;
+}
+
 /* The type of a primitive array's class, or 0. */
 HD_UNUSED static uint32_t hprof_array_type(hd_str name) {
     static const char letters[] = "????ZCFDBSIJ";
@@ -94,7 +101,10 @@ HD_UNUSED static uint32_t hprof_class_at(hprof *h, uint64_t id, uint64_t name) {
     c->object = c->up = c->over = HPROF_NONE;
     c->number_at[0] = c->number_at[1] = c->object_at[0] = c->object_at[1] = HPROF_NONE;
     type = hprof_array_type(hprof_string(h, name));
-    if (type ? !hprof_primitive(h, type, &c->in_graph) : !hprof_graph_class(h, id, &c->in_graph)) return HPROF_NONE;
+    if (type                                     ? !hprof_primitive(h, type, &c->in_graph)
+        : hprof_is(h, name, "java/lang/Class") ? !hprof_mirror(h, &c->in_graph)
+                                                 : !hprof_graph_class(h, id, &c->in_graph))
+        return HPROF_NONE;
     if (!hprof_map_put(h, &h->class_of, id, i)) return HPROF_NONE;
     h->class_count++;
     return i;
@@ -131,7 +141,7 @@ HD_UNUSED static const hprof_rule *hprof_rule_of(hd_str name) {
         { "java/lang/Boolean", HPROF_BOXED, { "value" }, { 0 }, 1 },
         { "java/lang/Float", HPROF_BOXED, { "value" }, { 0 }, 1 },
         { "java/lang/Double", HPROF_BOXED, { "value" }, { 0 }, 1 },
-        { "java/lang/Enum", HPROF_NAMED, { 0 }, { 0 }, 1 },
+        { "java/lang/Enum", HPROF_NAMED, { 0 }, { "name" }, 1 },
         { "java/lang/Thread", HPROF_THREAD, { "threadStatus" }, { "name", "holder" }, 1 },
         { "java/lang/Thread$FieldHolder", HPROF_HOLDER, { "threadStatus" }, { 0 }, 1 },
         { "java/util/ArrayList", HPROF_COUNTED, { "size" }, { "elementData" }, 1 },

@@ -68,6 +68,13 @@ HD_UNUSED static bool hprof_keep_count(hprof *h, uint8_t type, uint64_t count, u
     return true;
 }
 
+/* The last object has a string as its name. */
+HD_UNUSED static bool hprof_call(hprof *h, uint64_t string) {
+    if (!ROOM(&h->lines, h->named, h->named_count, 1, h->named_room)) return hprof_fail(h);
+    h->named[h->named_count++] = (hprof_named){ string, HPROF_NO_NAME, h->objects - 1, 0 };
+    return true;
+}
+
 /* The fields of the last object that the rule of a class names. `data`: the part of this class. */
 HD_UNUSED static bool hprof_says(hprof *h, const hprof_class *part, uint64_t id, const uint8_t *data) {
     uint64_t number[2] = { 0, 0 }, object[2] = { 0, 0 };
@@ -79,15 +86,16 @@ HD_UNUSED static bool hprof_says(hprof *h, const hprof_class *part, uint64_t id,
     }
     switch (part->rule->says) {
     case HPROF_STRING:
-        h->sized[h->sized_count - 1].length = (uint32_t)(object[0] >> 3);
+        if (object[0]) h->sized[h->sized_count - 1].length = (uint32_t)(h->id_size == 8 ? object[0] >> 3 : object[0]);
         if (number[0] != 1) return true;
         if (!ROOM(&h->lines, h->wide, h->wide_count, 1, h->wide_room)) return hprof_fail(h);
         h->wide[h->wide_count++] = h->objects - 1;
         return true;
+    case HPROF_NAMED: return hprof_call(h, object[0]);
     case HPROF_THREAD:
         if (!ROOM(&h->lines, h->thread, h->thread_count, 1, h->thread_room)) return hprof_fail(h);
-        h->thread[h->thread_count++] = (hprof_thread){ id, object[0], object[1] };
-        return !type || hprof_keep(h, type, number[0], 0);
+        h->thread[h->thread_count++] = (hprof_thread){ id, object[1], h->named_count };
+        return hprof_call(h, object[0]) && (!type || hprof_keep(h, type, number[0], 0));
     case HPROF_BOXED:
     case HPROF_HOLDER: return !type || hprof_keep(h, type, number[0], 0);
     case HPROF_COUNTED: return !type || hprof_keep_count(h, type, number[0], object[0]);
@@ -103,7 +111,7 @@ HD_UNUSED static bool hprof_instance(hprof *h, uint64_t id, uint32_t class_index
     const hprof_class *c = &h->classes[class_index];
     hprof_batch b;
     b.count = b.before = 0, b.indexed = false;
-    if (!hprof_object(h, id, c->in_graph, class_index, size)) return false;
+    if (!hprof_object(h, id, c->in_graph, class_index, HPROF_NONE)) return false;
     for (uint32_t k = class_index, left = size; k != HPROF_NONE; k = h->classes[k].up) {
         const hprof_class *part = &h->classes[k];
         if (part->own_bytes > left) break;

@@ -74,7 +74,7 @@ typedef struct hprof_kept {
 typedef struct hprof_sized {
     uint64_t id;
     uint32_t of, length;         /* of: class, HPROF_ARRAY + type, or HPROF_CLASS; length: of an array, the class of a
-                                    class object, or the low bits of the id of a string's text */
+                                    class object, or the low bits of the id of a string's text; HPROF_NONE: no text */
 } hprof_sized;
 #define HPROF_ARRAY 0xfffffff0u
 #define HPROF_CLASS 0xffffffefu /* a class object; `length` is the class */
@@ -98,8 +98,20 @@ typedef struct hprof_root_record {
     uint8_t kind;                /* in hprof_roots */
 } hprof_root_record;
 
-/* An object of java.lang.Thread; holder: the object with its other fields. */
-typedef struct hprof_thread { uint64_t id, name, holder; } hprof_thread;
+/* A thread or an enum constant, with the string of its name. `at`: the name as UTF-8 in hprof.bytes, or
+   HPROF_NO_NAME. */
+typedef struct hprof_named {
+    uint64_t string;
+    size_t at;
+    uint32_t object, size;
+} hprof_named;
+#define HPROF_NO_NAME SIZE_MAX
+
+/* An object of java.lang.Thread; holder: the object with its other fields; named: its number in hprof.named. */
+typedef struct hprof_thread {
+    uint64_t id, holder;
+    size_t named;
+} hprof_thread;
 
 typedef struct hprof {
     hd_allocator allocator;
@@ -143,6 +155,8 @@ typedef struct hprof {
     size_t sized_count, sized_room;
     uint32_t *order;             /* objects by id, while sizes are sought */
     size_t order_room;
+    hprof_named *named;          /* by object */
+    size_t named_count, named_room;
     hprof_thread *thread;
     size_t thread_count, thread_room;
     uint32_t referent_name;      /* number of this name in the graph, or HPROF_NONE */

@@ -110,8 +110,10 @@ HD_UNUSED static hd_str hprof_frame_name(const hprof *h, const hprof_frame *f, c
     return (hd_str){ to, n + method.len };
 }
 
+/* A text of at most `most` bytes: whole characters. */
 HD_UNUSED static hd_str hprof_cut(hd_str text, size_t most) {
-    if (text.len > most) text.len = most;
+    if (text.len > most)
+        for (text.len = most; text.len && ((unsigned char)text.data[text.len] & 0xc0) == 0x80;) text.len--;
     return text;
 }
 
@@ -151,8 +153,7 @@ HD_UNUSED static bool hprof_add_frames(hprof *h) {
 /* A thread of the graph, for the labels of its roots. */
 typedef struct hprof_known_thread {
     uint32_t trace;              /* HPROF_NONE: no stack */
-    size_t name_size;
-    char name[HPROF_NAME];
+    hd_str name;
 } hprof_known_thread;
 
 /* Threads by their serial number; objects of java.lang.Thread by id. */
@@ -185,11 +186,12 @@ HD_UNUSED static bool hprof_add_thread(hprof *h, hprof_threads *threads, const h
     known = &threads->known[threads->count];
     if (trace != HPROF_NONE && h->trace[trace].taken) trace = HPROF_NONE;
     known->trace = trace;
-    known->name_size = 0;
+    known->name = hd_cstr("");
     info.id = r->id;
     if (named != HPROF_NONE) {
-        info.name = hprof_text_of(h, h->thread[named].name, known->name, sizeof known->name);
-        known->name_size = info.name.len;
+        const hprof_named *called = &h->named[h->thread[named].named];
+        if (called->at != HPROF_NO_NAME) known->name = (hd_str){ (const char *)h->bytes + called->at, called->size };
+        info.name = known->name;
         info.state = hd_cstr(hprof_state(h, &h->thread[named]));
     }
     if (trace != HPROF_NONE) {
@@ -232,9 +234,10 @@ HD_UNUSED static void hprof_label_of(const hprof *h, const hprof_threads *thread
     char name[HPROF_LABEL / 2];
     hd_str method, source;
     int n = snprintf(label, HPROF_LABEL, "%s", kind->name);
-    if (t && t->name_size)
-        n += snprintf(label + n, HPROF_LABEL - (size_t)n, "%s %.*s", kind->tag == 0x08 ? "" : " of thread",
-                      (int)t->name_size, t->name);
+    if (t && t->name.len)
+        n += snprintf(label + n, HPROF_LABEL - (size_t)n, "%s %.*s%s", kind->tag == 0x08 ? "" : " of thread",
+                      (int)hprof_cut(t->name, HPROF_NAME).len, t->name.data,
+                      t->name.len > HPROF_NAME ? "\xe2\x80\xa6" : "");
     if (!t || !root->frame) return;
     f = hprof_frame_at(h, h->trace[t->trace].frame + root->frame - 1);
     if (!f) return;

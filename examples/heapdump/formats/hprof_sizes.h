@@ -91,9 +91,12 @@ HD_UNUSED static uint32_t hprof_find(const hprof *h, uint64_t id) {
     return low < h->sized_count && h->sized[h->order[low]].id == id ? h->order[low] : HPROF_NONE;
 }
 
+/* Ids that are no multiples of 8 are no addresses. The JDK's old agent numbers objects. */
 HD_UNUSED static bool hprof_gaps(hprof *h) {
     const hprof_sized *of = h->sized;
     const uint32_t *order = h->order;
+    for (size_t i = 0; i < h->sized_count; i++)
+        if (of[i].id % 8) return true;
     for (size_t i = 0; i + 1 < h->sized_count; i++)
         if (!hprof_gap(h, &of[order[i]], of[order[i + 1]].id - of[order[i]].id)) return false;
     return true;

@@ -27,36 +27,79 @@ HD_UNUSED static bool hprof_is_wide(const hprof *h, uint32_t object) {
     return low < h->wide_count && h->wide[low] == object;
 }
 
-/* Appends a character of the basic plane as UTF-8, if it fits; '?' for others and for control characters. */
-HD_UNUSED static size_t hprof_put_utf8(char *to, size_t n, size_t room, uint32_t c) {
-    if (c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0xd800 && c < 0xe000)) c = '?';
-    if (room - n < 3) return n;
-    if (c < 0x80) {
-        to[n++] = (char)c;
-    } else {
-        if (c >= 0x800) to[n++] = (char)(0xe0 | c >> 12);
-        to[n++] = (char)(c >= 0x800 ? 0x80 | (c >> 6 & 0x3f) : 0xc0 | c >> 6);
-        to[n++] = (char)(0x80 | (c & 0x3f));
+/* Names, before the graph is sealed. ---------------------------------------------------------------- */
+
+enum { HPROF_WINDOWS = 8 };
+
+/* The array with the text of a string, or NULL. The low bits of its id are known; it is the nearest one of those. */
+HD_UNUSED static const hprof_kept *hprof_text_of(const hprof *h, uint32_t string) {
+    const hprof_sized *of = &h->sized[string];
+    uint64_t window = h->id_size == 8 ? (uint64_t)1 << 35 : (uint64_t)1 << 32;
+    uint64_t low = h->id_size == 8 ? (uint64_t)of->length << 3 : of->length, near = (of->id & ~(window - 1)) | low;
+    if (of->of >= HPROF_CLASS || h->classes[of->of].says != HPROF_STRING || of->length == HPROF_NONE) return NULL;
+    for (uint64_t k = 0; k <= 2 * HPROF_WINDOWS; k++) {
+        uint32_t text = hprof_find(h, k % 2 ? near - (k + 1) / 2 * window : near + k / 2 * window);
+        const hprof_kept *kept = text == HPROF_NONE ? NULL : hprof_kept_of(h, text);
+        if (kept && h->sized[text].of >= HPROF_ARRAY) return kept;
     }
-    return n;
+    return NULL;
 }
 
-/* The text of the string with an id as UTF-8, as far as it fits, before the graph is sealed. */
-HD_UNUSED static hd_str hprof_text_of(const hprof *h, uint64_t id, char *to, size_t room) {
-    uint32_t string = hprof_find(h, id), text;
-    const hprof_kept *kept;
-    size_t n = 0, step;
-    if (string == HPROF_NONE) return hd_cstr("");
-    text = hprof_find(h, (id & ~(((uint64_t)1 << 35) - 1)) | (uint64_t)h->sized[string].length << 3);
-    kept = text == HPROF_NONE ? NULL : hprof_kept_of(h, text);
-    if (!kept) return hd_cstr("");
-    step = kept->type == HPROF_CHAR || hprof_is_wide(h, string) ? 2 : 1;
-    for (size_t i = 0; i + step <= kept->size && i < HPROF_TEXT && n + 3 <= room; i += step) {
-        const uint8_t *p = h->bytes + kept->at + i;
-        n = hprof_put_utf8(to, n, room, step == 2 ? (uint32_t)p[1] << 8 | p[0] : *p);
-    }
-    return (hd_str){ to, n };
+/* The code point at *at of a text, of Latin-1 or UTF-16. A pair of surrogates is one. */
+HD_UNUSED static uint32_t hprof_code_point(const uint8_t *p, uint32_t size, uint32_t step, uint32_t *at) {
+    uint32_t c = p[*at] | (step == 2 ? (uint32_t)p[*at + 1] << 8 : 0), low;
+    *at += step;
+    if (c >> 10 != 0x36 || *at + 2 > size) return c;
+    low = p[*at] | (uint32_t)p[*at + 1] << 8;
+    if (low >> 10 != 0x37) return c;
+    *at += 2;
+    return 0x10000 + ((c & 0x3ff) << 10 | (low & 0x3ff));
 }
+
+HD_UNUSED static uint32_t hprof_put_utf8(uint8_t *to, uint32_t c) {
+    uint32_t n = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    static const uint8_t head[] = { 0, 0xc0, 0xe0, 0xf0 };
+    to[0] = (uint8_t)(head[n] | c >> 6 * n);
+    for (uint32_t i = 1; i <= n; i++) to[i] = (uint8_t)(0x80 | (c >> 6 * (n - i) & 0x3f));
+    return n + 1;
+}
+
+/* Stores the text of a named object's string as UTF-8. */
+HD_UNUSED static bool hprof_name_text(hprof *h, hprof_named *named) {
+    uint32_t string = hprof_find(h, named->string), size, step, i = 0;
+    const hprof_kept *kept = string == HPROF_NONE ? NULL : hprof_text_of(h, string);
+    if (!kept || (kept->type != HPROF_BYTE && kept->type != HPROF_CHAR)) return true;
+    step = kept->type == HPROF_CHAR || hprof_is_wide(h, string) ? 2 : 1;
+    size = (kept->size < HPROF_TEXT ? kept->size : HPROF_TEXT) / step * step;
+    if (!ROOM(&h->lines, h->bytes, h->bytes_size, 2 * size + 1, h->bytes_room)) return hprof_fail(h);
+    named->at = h->bytes_size;
+    while (i < size) {
+        uint32_t c = hprof_code_point(h->bytes + kept->at, size, step, &i);
+        h->bytes_size += hprof_put_utf8(h->bytes + h->bytes_size, c);
+    }
+    named->size = (uint32_t)(h->bytes_size - named->at);
+    return true;
+}
+
+/* Stores the names of threads and constants. Objects that share a string share the name. */
+HD_UNUSED static bool hprof_names(hprof *h) {
+    hprof_map known = { 0 };
+    for (uint32_t i = 0; i < h->named_count && !h->status; i++) {
+        hprof_named *named = &h->named[i];
+        uint32_t same = hprof_map_get(h, &known, named->string);
+        if (same != HPROF_NONE) named->at = h->named[same].at, named->size = h->named[same].size;
+        else if (hprof_name_text(h, named)) hprof_map_put(h, &known, named->string, i);
+    }
+    room_free(&h->lines, known.slot, known.room, sizeof *known.slot);
+    return !h->status;
+}
+
+HD_UNUSED static int hprof_compare_named(const void *a, const void *b) {
+    const hprof_named *x = a, *y = b;
+    return (x->object > y->object) - (x->object < y->object);
+}
+
+/* Values. ------------------------------------------------------------------------------------------ */
 
 /* The object in a field of this name, or HD_NONE. */
 HD_UNUSED static uint32_t hprof_field(const hprof *h, uint32_t object, const char *name) {
@@ -92,11 +135,14 @@ HD_UNUSED static void hprof_boxed_value(const hprof_kept *kept, hd_value *value)
     }
 }
 
-/* A thread, an enum constant. Its name is UTF-8: ASCII as it is. */
+/* A thread, an enum constant. */
 HD_UNUSED static void hprof_name_value(const hprof *h, uint32_t object, hd_value *value) {
-    uint32_t name = hprof_field(h, object, "name");
-    if (name == HD_NONE || !hprof_string_value(h, name, value)) return;
-    value->kind = value->encoding == HD_TEXT_LATIN1 ? HD_VALUE_NAME : HD_VALUE_STRING;
+    hprof_named key = { 0, 0, object, 0 }, *named;
+    if (!h->named_count) return;
+    named = bsearch(&key, h->named, h->named_count, sizeof key, hprof_compare_named);
+    if (!named || named->at == HPROF_NO_NAME) return;
+    value->kind = HD_VALUE_NAME;
+    value->text = (hd_str){ (const char *)h->bytes + named->at, named->size };
 }
 
 /* Collections. ----------------------------------------------------------------------------------- */
