@@ -600,7 +600,7 @@ typedef int64_t (*hd_read_fn)(void *user, void *buffer, size_t capacity);
    `size` of a callback input is set, the callback must deliver exactly `size` bytes. */
 typedef struct hd_in {
     const uint8_t *data;
-    uint64_t size;         /* for a callback, 0: unknown */
+    uint64_t size;         /* number of bytes; 0 for a callback: unknown */
     hd_read_fn read;
     void *user;
     uint32_t source;       /* private: the kind of file that hd_in_open opened */
@@ -636,7 +636,7 @@ typedef struct hd_window {
                                     refused: out of memory */
     const uint8_t *start;
     uint64_t base;               /* offset of start in the input */
-    const uint8_t *counted;      /* in the window */
+    const uint8_t *counted;      /* position in the window up to which lines are counted */
     uint64_t lines;              /* newlines before `counted` */
     const uint8_t *released;     /* pages of a mapped file before this are released */
     hd_in in;
@@ -748,7 +748,7 @@ typedef struct hd_file {
                                     to */
     bool filled_link;            /* the target of a link did not exist, and the library created the empty file */
     char path[4096];             /* path from the caller */
-    char name[256], temporary[320]; /* in the directory */
+    char name[256], temporary[320]; /* final and temporary name in the directory */
 } hd_file;
 
 /* Creates the temporary file in the directory of `path`, or opens the device `path`. Errors: HD_IO, HD_INVALID (an
@@ -893,7 +893,7 @@ HEAPDUMP_API void hd_json_quote(hd_sink *sink, hd_str text);
    freed. */
 typedef struct hd_axis {
     const char *name;            /* "backtrace" */
-    uint32_t node_count;         /* at least 1 */
+    uint32_t node_count;         /* number of nodes, at least 1 */
     const uint32_t *parent;      /* parent[0] is HD_NONE; for all other nodes, parent[i] < i */
     const uint32_t *end;         /* the nodes below node i are i + 1 .. end[i] - 1; NULL while a profile is being
                                     filled, because its nodes are then in order of creation */
@@ -920,7 +920,7 @@ HEAPDUMP_API hd_frame_parts hd_frame_parse(hd_str name);
 typedef struct hd_amount {
     uint64_t bytes;
     uint64_t blocks;             /* number of allocations; HD_UNKNOWN: the file does not contain it */
-    hd_u128 variance;            /* of estimated bytes, in bytes squared; 0: the bytes are exact */
+    hd_u128 variance;            /* variance of estimated bytes, in bytes squared; 0: the bytes are exact */
 } hd_amount;
 
 /* Returns the standard error of an estimate with this variance: the square root of the variance, rounded to a
@@ -1354,9 +1354,9 @@ typedef struct hd_diff_row {
     hd_amount amount[2];         /* before, after */
     unsigned flags;              /* HD_DIFF_ */
     const hd_diff *diff;
-    const hd_axis *axes;         /* of the diff */
-    uint64_t unlisted[2];        /* as in hd_tree_row */
-    bool folds;                  /* as in hd_tree_row, of both sides */
+    const hd_axis *axes;         /* the axes of the diff */
+    uint64_t unlisted[2];        /* before, after; hd_tree_row explains it */
+    bool folds;                  /* hd_tree_row.folds holds before and after */
 } hd_diff_row;
 
 /* Calls `row` for each line of a diff. By default, the child that changed most comes first; `order` selects another
@@ -1468,14 +1468,14 @@ typedef struct hd_root {
 /* A frame of a stack: a call that had not returned. Its strings belong to the graph. */
 typedef struct hd_stack_frame {
     hd_str function;             /* "Shop.run" */
-    hd_str file;                 /* of the source: "Shop.java"; may be empty */
-    uint32_t line;               /* in the file; 0: unknown */
+    hd_str file;                 /* name of the source file: "Shop.java"; may be empty */
+    uint32_t line;               /* line in the source file; 0: unknown */
     bool native;                 /* the function is native code, without a line */
 } hd_stack_frame;
 
 /* A thread of the program. Its strings and frames belong to the graph. */
 typedef struct hd_thread_info {
-    uint64_t id;                 /* of the object that represents the thread, from the file */
+    uint64_t id;                 /* id of the object that represents the thread */
     uint32_t object;             /* this object; HD_NONE: the file has no such object */
     hd_str name;                 /* "main"; may be empty */
     hd_str state;                /* "RUNNABLE"; empty: unknown */
@@ -1485,7 +1485,7 @@ typedef struct hd_thread_info {
 
 /* A class of objects. The strings belong to the graph. */
 typedef struct hd_class {
-    uint64_t id;                 /* from the file */
+    uint64_t id;                 /* id in the file */
     hd_str name;
     hd_str scope;                /* library or application domain of the class; may be empty */
     bool described;              /* false: the file does not describe the class */
@@ -1493,7 +1493,7 @@ typedef struct hd_class {
 
 /* An object and its outgoing references. The arrays belong to the graph. */
 typedef struct hd_object {
-    uint64_t id;                 /* from the file */
+    uint64_t id;                 /* id in the file */
     uint64_t size;               /* shallow size in bytes */
     uint32_t class_index;        /* 0: the object has no record */
     uint32_t reference_count;
@@ -1519,8 +1519,8 @@ HEAPDUMP_API hd_object hd_graph_object(const hd_graph *graph, uint32_t object);
 HEAPDUMP_API hd_class hd_graph_class(const hd_graph *graph, uint32_t class_index);
 /* Returns a root by its number, or zeros if the number is too large. O(1). */
 HEAPDUMP_API hd_root hd_graph_root(const hd_graph *graph, uint32_t root);
-/* Returns the name of a root from the file, for example "local variable of thread main, Shop.run (Shop.java:41)". The
-   name is empty if the file has no name. The string belongs to the graph. O(1). */
+/* Returns the name of a root from the file, for example "local variable of thread main, Shop.run (Shop.java:41)".
+   The name is empty if the file has no name. The string belongs to the graph. O(1). */
 HEAPDUMP_API hd_str hd_graph_root_name(const hd_graph *graph, const hd_root *root);
 /* Returns the number of threads, or 0 if the format has no threads. Roots of kind HD_ROOT_LOCAL name their thread.
    O(1). */
@@ -1676,7 +1676,7 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
 
 /* A number of objects and the sum of their shallow sizes. */
 typedef struct hd_total {
-    uint64_t objects;            /* with records */
+    uint64_t objects;            /* number of objects that the file describes */
     uint64_t bytes;
 } hd_total;
 
@@ -1989,7 +1989,7 @@ enum {
     HD_VALUE_INTEGER,
     HD_VALUE_REAL,
     HD_VALUE_STRING,
-    HD_VALUE_LENGTH,             /* of a list, map or set */
+    HD_VALUE_LENGTH,             /* number of elements of a list, map or set */
     HD_VALUE_NAME                /* name, for example of a function or class */
 };
 /* Encodings of a string's text. */
@@ -2634,7 +2634,7 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
 typedef struct hd_resize {
     uint64_t address;            /* address of the old block; 0: no block */
     uint32_t place, turn;
-    uint64_t size;               /* of a block that left the register; so are the next two */
+    uint64_t size;               /* size, site and time belong to a block that left the register */
     uint32_t site, time;         /* site 0: it did not */
 } hd_resize;
 
@@ -2715,7 +2715,7 @@ typedef struct hd_recorded {
                                     counted partly */
     uint32_t contexts;           /* number of contexts, including the contexts of parents */
     bool ended;                  /* the recorder was freed; false if the process was killed */
-    bool ages, threads;          /* from hd_recorder_desc */
+    bool ages, threads;          /* options of the recorder (hd_recorder_desc) */
     uint64_t peak_number;        /* number of peaks so far; if this number changed, the peak changed too */
     uint64_t notes[8];           /* the counters of hd_recorder_note */
     hd_recorder_counters counters; /* counters of the recorder, without `memory` */
@@ -2784,7 +2784,7 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
    hd_pages_options.group can put several contexts into one group. */
 typedef struct hd_page_use {
     uint32_t group;              /* number of the context, or its hd_pages_options.group */
-    uint64_t bytes, blocks;      /* live */
+    uint64_t bytes, blocks;      /* live bytes and blocks */
     uint64_t pages;              /* number of pages with at least one byte of this group */
     uint64_t alone;              /* number of pages with bytes of only this group; these pages could be returned if
                                     the group freed its blocks */
@@ -2813,7 +2813,7 @@ typedef struct hd_pages_options {
 /* The number of pages with live blocks, and how full these pages are. */
 typedef struct hd_pages_summary {
     uint64_t page_bytes;
-    uint64_t bytes, blocks;      /* live */
+    uint64_t bytes, blocks;      /* live bytes and blocks */
     uint64_t pages;              /* number of pages with a live block */
     uint64_t used;               /* bytes of live blocks on these pages */
     uint64_t shared;             /* number of pages with blocks of several groups */
@@ -3011,7 +3011,7 @@ typedef struct hd_memory_dump hd_memory_dump;
 
 /* A part of the program that reports its memory use. */
 typedef struct hd_memory_dump_provider {
-    const char *name;            /* for warnings */
+    const char *name;            /* name of the provider, for warnings */
     /* Reports the memory use of the provider with the hd_memory_dump_add_ functions: scalars in every dump, and heaps
        only in detailed dumps. If this function returns false, or an hd_memory_dump_add_ call fails, the dump leaves
        out the provider. After HD_PROVIDER_FAILURES failures in a row, the manager no longer calls the provider. */
@@ -3029,7 +3029,7 @@ typedef struct hd_memory_dump_provider {
 /* Options of hd_memory_dump_manager_create. */
 typedef struct hd_memory_dump_manager_desc {
     hd_out out;                  /* output for the trace; required */
-    bool interruptible;          /* as in hd_chrome_writer_desc */
+    bool interruptible;          /* hd_chrome_writer_desc explains this option */
     uint64_t pid;                /* [1] */
     const char *process;         /* must stay valid as long as the manager */
     hd_cutoff heap_cutoff;       /* cut-off for all heaps */
@@ -3113,18 +3113,18 @@ HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memo
 typedef struct hd_netcf_record {
     char kind;                   /* the letter of the record: 'a', 't', 'o', 'r' or 'c'; 0: end of the file */
     uint32_t version;            /* a */
-    hd_str name;                 /* a, c: the application; t: the type. Until the next call */
+    hd_str name;                 /* a, c: the application; t: the type. Valid until the next call */
     uint64_t time_ms;            /* a, c: time since the device booted */
     uint64_t id;                 /* t: the type; o, r: the object */
-    uint64_t type;               /* o: its type; r: the root container, if has_container is set */
-    uint64_t size;               /* o: bytes */
-    const uint64_t *references;  /* o: ids. Until the next call */
+    uint64_t type;               /* o: type of the object; r: root container, if has_container is set */
+    uint64_t size;               /* o: size in bytes */
+    const uint64_t *references;  /* o: ids of objects; valid until the next call */
     size_t reference_count;
-    uint32_t descriptor, flags;  /* r: as hd_root.kind and hd_root.flags */
+    uint32_t descriptor, flags;  /* r: the same values as hd_root.kind and hd_root.flags */
     bool has_container;
-    hd_str text;                 /* the line's bytes, without LF. Until the next call */
+    hd_str text;                 /* the line's bytes, without LF. Valid until the next call */
     uint64_t line, offset;       /* position: line from 1, offset from 0 */
-    uint32_t form;               /* private: its spelling */
+    uint32_t form;               /* private: spelling of the line */
 } hd_netcf_record;
 
 /* A reader of the records of a file. The reader keeps only one line in memory, so a file may be larger than memory.
@@ -3258,7 +3258,7 @@ HEAPDUMP_API bool hd_dart_next_field(hd_dart_class_info *from, hd_dart_field *fi
 typedef struct hd_dart_record {
     char kind;                   /* 'c': class; 'o': object; 'r': more references of the object before; 'x': external
                                     property; 'i': identity hash code of an object; 0: end of the file */
-    uint64_t id;                 /* of the class or object */
+    uint64_t id;                 /* id of the class or object */
     uint64_t offset;             /* position in the file */
     hd_dart_class_info described;     /* c */
     uint64_t class_id;           /* o */
@@ -3653,7 +3653,7 @@ typedef struct hd_memprof_symbolizer {
 typedef struct hd_memprof_symbols {
     uint32_t frame_count;
     const hd_memprof_frame *frames;
-    uint32_t stack_count;        /* of the profile */
+    uint32_t stack_count;        /* number of call stacks of the profile */
     const uint32_t *first;       /* the frames of call stack s are frame[first[s]] .. frame[first[s + 1] - 1] */
     const uint32_t *frame;       /* numbers of frames, the innermost first; a call stack may be empty */
     uint32_t addresses, unresolved, runtime; /* number of different addresses, of addresses without a name, and of
