@@ -294,8 +294,8 @@ int merge_heaps(const arguments *a) {
     if (!named && !out.to && !status) out.to = common_format(a, &m, heaps, count);
     if (!status) status = check_terminal(out.file, out.to);
     if (!status && m.snapshots)
-        display(stderr, "heapdump: added %zu snapshot%s of objects as dominator tree%s: the sum has retained sizes "
-                "by class, but no objects\n", m.snapshots, plural(m.snapshots), plural(m.snapshots));
+        display(stderr, "heapdump: the result has no objects: it has the retained sizes by class (dominator trees) "
+                "of %zu snapshot%s, added up\n", m.snapshots, plural(m.snapshots));
     if (!status)
         status = write_condensed(&out, &a->cut, &(hd_chrome_dumps){ .heaps = heaps, .heap_count = count }, places,
                                  0, 0);

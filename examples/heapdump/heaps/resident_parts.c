@@ -5,7 +5,8 @@
 const char *const resident_names[RESIDENT_PARTS] = { "live_blocks", "allocator", "stacks", "files", "anonymous",
                                                      "recorder", "unexplained" };
 const char *const resident_words[RESIDENT_PARTS] = {
-    "live blocks (recorded)",
-    "allocator: rest of the blocks' mappings, adjacent mmap of the program included",
-    "stacks of threads", "mapped files: programs, libraries and others",
-    "anonymous mappings without recorded blocks: mostly the program's own mmap", "recorder", "unexplained" };
+    "live blocks: allocated by the program and not freed",
+    "allocator: freed blocks, and the allocator's own data", "stacks: of threads",
+    "files: the program, its libraries and other mapped files",
+    "mmap: memory that the program mapped itself, and allocator memory without blocks",
+    "recorder: memory of heapdump in the program", "unexplained: all other memory" };

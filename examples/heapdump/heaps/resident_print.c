@@ -48,14 +48,16 @@ static size_t end_of(const hd_dump *dump, size_t i) {
 }
 
 static void print_resident(FILE *out, uint64_t pid, const char *id, resident_sums sums) {
-    display(out, "RSS of %s (PID %llu) in dump %s", sums.process ? sums.process : "-", (unsigned long long)pid,
-            id ? id : "-");
+    display(out, "resident memory (RSS) of %s (PID %llu), ", sums.process ? sums.process : "-",
+            (unsigned long long)pid);
+    if (sums.all != HD_UNKNOWN && sums.age != HD_UNKNOWN)
+        display(out, "%.1f s before dump %s:", (double)sums.age / 1000, id ? id : "-");
+    else display(out, "in dump %s:", id ? id : "-");
     if (sums.all == HD_UNKNOWN) {
-        display(out, ": could not be read: %s\n", sums.unread);
+        display(out, " could not be read: %s\n", sums.unread);
         return;
     }
-    if (sums.age != HD_UNKNOWN) display(out, ", read %.1f s before the dump", (double)sums.age / 1000);
-    display(out, "\n%14llu bytes RSS\n", (unsigned long long)sums.all);
+    display(out, "\n%14llu 100.0 %%  RSS in bytes, the sum of:\n", (unsigned long long)sums.all);
     for (int k = 0; k < RESIDENT_PARTS; k++)
         display(out, "%14llu %5.1f %%  %s\n", (unsigned long long)sums.part[k],
                 sums.all ? 100.0 * (double)sums.part[k] / (double)sums.all : 0, resident_words[k]);

@@ -27,7 +27,7 @@ parts() {
   "$tool" snapshot -o "$name.now.json" $child 2> /dev/null
   "$tool" info --strict --json "$name.now.json" > "$name.now"
   check "$name: each part within 2% of a count, and at most 5% unexplained" agrees "$(planted compare "$name.count" "$name.now")"
-  "$tool" info "$name.now.json" | sed -n '/^RSS of/,$p'
+  "$tool" info "$name.now.json" | sed -n '/^resident memory (RSS) of/,$p'
   "$tool" snapshot "$name.json" 2> /dev/null
   kill -9 $child
   wait $recording 2> /dev/null || s=$?
@@ -50,7 +50,12 @@ done
 check "convert --to chrome keeps these parts" "agrees 0" "$(planted compare glibc.count again) $(said 'left out')"
 check "... other formats report that they omit them" 1 "$("$tool" convert --to folded -o again.folded glibc.now.json 2> err; said 'attributes of processes')"
 check "the trace has Chromium's process_totals" yes "$(jq -r '[.. | .process_totals? | select(. != null) | .resident_set_bytes] | if length > 0 and all(type == "string") then "yes" else . end' glibc.now.json)"
-check "info prints the parts" 1 "$("$tool" info glibc.json | grep -c ' live blocks (recorded)$')"
+"$tool" info glibc.json > glibc.info
+check "info prints the parts" "1 1 1 1 1 1 1" "$(for line in 'live blocks: allocated by the program and not freed' \
+    "allocator: freed blocks, and the allocator's own data" 'stacks: of threads' 'files: the program, its libraries and other mapped files' \
+    'mmap: memory that the program mapped itself, and allocator memory without blocks' 'recorder: memory of heapdump in the program' \
+    'unexplained: all other memory'; do grep -c "  $line\$" glibc.info; done | xargs)"
+check "... with the time before the dump" 1 "$(grep -cE '^resident memory \(RSS\) of glibc \(PID [0-9]+\), [0-9.]+ s before dump 0x[0-9a-f]+:$' glibc.info)"
 
 # Statistics that a program passes on from its allocator. joins.c records only through the library.
 linked joins "$sources/programs/joins.c" -g -O1
