@@ -136,7 +136,7 @@ static void threads_have_their_stack_and_locals(void **state) {
     jvm_put_root(&f, 0x02, local, 1, 0xffffffff);
     jvm_put_root(&f, 0x03, local, 2, 0); /* thread 2 has no stack */
     jvm_put_root(&f, 0x03, local, 3, 5); /* beyond the stack */
-    jvm_put_root(&f, 0x03, local, 77, 0); /* no such thread */
+    jvm_put_root(&f, 0x03, local, 77, 0); /* an unknown thread */
     dump = read_file(&f), g = hd_dump_graph(dump);
     assert_int_equal(hd_graph_thread_count(g), 3);
     t = hd_graph_thread(g, 0);

@@ -8,8 +8,6 @@
 #include "report/report.h"
 #include "watch/watch.h"
 
-#include <malloc.h>
-
 /* Options that several commands take. */
 #define CUTOFFS(by_default) " min-bytes min-share min-parent-share top entries output-bytes [" by_default "]"
 #define WORK " keep drop root invert"
@@ -303,6 +301,15 @@ static const command rows[] = {
       .options = "top all garbage wide bytes json csv format strict output",
       .examples = "heapdump strings --top 50 app.dartheap\n"
                   "heapdump strings --json app.dartheap | jq '.files[0].strings[].text'" },
+    { .name = "threads", .run = run_threads, .brief = "list threads, stacks, locals",
+      .summary = "list threads: stacks, and the memory that locals retain", .usage = "[OPTIONS] FILE...",
+      .help = "Lists the threads in a heap dump of a Java VM (hprof), with state and stack. The thread whose local "
+      "variables retain most comes first. Below each frame are its local variables: retained size, class, value "
+      "and id. The retained size of a thread counts each object once, also if several variables hold the object.\n"
+      "After the id of a thread is the retained size of its java.lang.Thread object, with all ThreadLocal values. "
+      "A terminal shows the three largest local variables of a thread; --all and pipes show the whole stack.",
+      .options = "top all wide bytes json csv" FILES,
+      .examples = "heapdump threads app.hprof" },
 
     { .name = "info", .run = run_info, .group = "files", .brief = "list the contents",
       .summary = "list the contents of a file, and the parts of the RSS", .usage = "[OPTIONS] FILE...",
@@ -453,12 +460,7 @@ static int tool_main(int argc, char **argv) {
     own_formats = tool_formats, own_format_count = tool_format_count;
     heaps_view = memprof_view, record_as_memprof = memprof_recorded;
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* messages are written in pieces: keep lines whole */
-#ifdef M_MMAP_THRESHOLD
-    /* Reuse freed blocks of less than 2 MB instead of returning them: the kernel takes longer to clear new pages
-       than the tool takes to fill them. */
-    mallopt(M_MMAP_THRESHOLD, 2 << 20);
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
-#endif
+    memory_reuse();
     status = symbols_server(argc, argv);
     if (status >= 0) return status;
     if (argc < 2) return tool_help(&table, stderr), WRONG_USAGE;

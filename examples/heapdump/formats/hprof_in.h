@@ -31,7 +31,7 @@ enum { HPROF_STRONG, HPROF_SOFT, HPROF_WEAK };
 enum { HPROF_PLAIN, HPROF_STRING, HPROF_BOXED, HPROF_NAMED, HPROF_THREAD, HPROF_HOLDER, HPROF_COUNTED, HPROF_DEQUE,
        HPROF_WRAPPED };
 
-/* A class of the Java library, and those of its fields that form a value. */
+/* A class of the Java library, and its fields that form a value. */
 typedef struct hprof_rule {
     const char *name;
     uint8_t says;

@@ -41,6 +41,8 @@ hd_dart_value data_of(const objects *o, uint32_t object);
 uint64_t slots_of(const objects *o, uint32_t object);
 /* "12 of 4,096 slots" or "9 elements"; empty: the format has no count of its elements. The caller frees it. */
 char *fill_text(const objects *o, uint32_t object);
+/* The retained size of an object; 0: garbage. */
+uint64_t retained_by(const objects *o, uint32_t object);
 void put_cut(FILE *out, hd_str name, size_t most);
 int distances_of(const objects *o, uint32_t **distances);
 /* Prints the name of an object, or its number of elements, behind its class; nothing if it has neither. */

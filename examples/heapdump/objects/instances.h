@@ -8,6 +8,13 @@
    classes are selected. The caller frees it. NULL: the file does not have the class, as a message said. */
 uint8_t *classes_asked(const arguments *a, const objects *o);
 
+/* object.c: the class of an object, and its value or name. The caller frees it. */
+char *class_and_value(const objects *o, uint32_t object);
+/* Writes the members that describe an object: its id for further commands, class, retained size and name. */
+void json_members(hd_json *j, const objects *o, uint32_t object);
+/* Writes the value of an object, with strings of at most `most` code units; nothing without a value. */
+void json_data(hd_json *j, const objects *o, uint32_t object, size_t most);
+
 /* Whether a damaged V8 snapshot has lost the references to an object, so that it looks like a root. */
 bool is_cut_off(const objects *o, uint32_t object);
 /* The kind of a root: "static"; "unknown" if the object is cut off. */

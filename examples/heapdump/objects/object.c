@@ -16,7 +16,6 @@ typedef struct subject {
     origins origins;
 } subject;
 
-static uint64_t retained_by(const objects *o, uint32_t object) { return o->dominators->retained[object]; }
 static bool is_live(const objects *o, uint32_t object) { return o->dominators->position[object] != HD_NONE; }
 
 static int retains_more(const void *a, const void *b, void *of) {
@@ -112,8 +111,7 @@ static bool is_plain_value(const objects *o, uint32_t object) {
     return tag != HD_DART_NAME && tag != HD_DART_LENGTH;
 }
 
-/* The class of an object, and its value or name. The caller frees it. */
-static char *class_and_value(const objects *o, uint32_t object) {
+char *class_and_value(const objects *o, uint32_t object) {
     char *text;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
@@ -252,7 +250,7 @@ static int object_as_text(const arguments *a, const objects *o, FILE *out) {
 }
 
 /* Writes the members of each object: its id for further commands, class, and retained size; null means garbage. */
-static void json_data(hd_json *j, const objects *o, uint32_t object, size_t most) {
+void json_data(hd_json *j, const objects *o, uint32_t object, size_t most) {
     hd_dart_value data = has_data(o) ? data_of(o, object) : (hd_dart_value){ 0 };
     if (!data.tag) return;
     json_object(j, "data");
@@ -261,7 +259,7 @@ static void json_data(hd_json *j, const objects *o, uint32_t object, size_t most
     hd_json_end(j);
 }
 
-static void json_members(hd_json *j, const objects *o, uint32_t object) {
+void json_members(hd_json *j, const objects *o, uint32_t object) {
     hd_object x = hd_graph_object(o->graph, object);
     json_id(j, o, object);
     json_class(j, o->graph, x.class_index);

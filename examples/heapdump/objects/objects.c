@@ -164,6 +164,8 @@ uint64_t slots_of(const objects *o, uint32_t object) {
     return v.slots;
 }
 
+uint64_t retained_by(const objects *o, uint32_t object) { return o->dominators->retained[object]; }
+
 /* A number with its digits in groups: "4,096". */
 static void put_grouped(FILE *out, uint64_t n) {
     char digits[24];

@@ -42,6 +42,7 @@ void object_defaults(arguments *a);
 int run_object(const arguments *a);
 void path_defaults(arguments *a);
 int run_path(const arguments *a);
+int run_threads(const arguments *a);
 
 /* The rest of the face. */
 #include "dart.h"

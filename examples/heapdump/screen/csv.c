@@ -26,6 +26,7 @@ static const csv_rows all_rows[] = {
     { "objects", "files.objects", "file", "stack" },
     { "object", "files.references files.referrers files.dominated", "file", "" },
     { "strings", "files.strings", "file", "" },
+    { "threads", "files.threads.locals", "file thread state", "" },
     { "suspects", "series.suspects", "pid process dump allocator kind dumps", "callers bytes blocks" },
     { "suspects", "graphs.suspects graphs.classes", "file snapshots", "within path" },
     { "pages", "processes.sites", "file pid process page_bytes", "stack" },

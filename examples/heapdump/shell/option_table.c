@@ -59,6 +59,7 @@ const option_row option_rows[] = {
       "use --output-bytes or --min-share." },
     { "top", "top", "K", take_count, AT(cut.cutoff.top), "number of names [20; on a terminal, as fits]" },
     { "classes", "top", "K", take_count, AT(cut.cutoff.top), "number of classes [all; on a terminal, as fits]" },
+    { "threads", "top", "K", take_count, AT(cut.cutoff.top), "number of threads [all; on a terminal, as fits]" },
     { "retained", "top", "K", take_count, AT(cut.cutoff.top), "number of objects [20; on a terminal, as fits]" },
     { "object", "top", "K", take_count, AT(cut.cutoff.top), "length of each list [10]" },
     { "suspects", "top", "K", take_count, AT(cut.cutoff.top), "number of suspects [10]; of snapshots at most 6" },
@@ -99,6 +100,7 @@ const option_row option_rows[] = {
       "Without --all, diff lists 10 new, 10 gone and 10 changed objects, and the ten heaps that changed most." },
     { "object", "all", NULL, take_flag, AT(cut.all), "print whole lists and strings" },
     { "classes", "all", NULL, take_flag, AT(cut.all), "list all classes on a terminal too" },
+    { "threads", "all", NULL, take_flag, AT(cut.all), "print all stacks and local variables on a terminal too" },
     { "path", "all", NULL, take_flag, AT(cut.all),
       "list every step (--id), and rare paths (--class)\n"
       "Without --all, only output to a file or a pipe shows every step." },

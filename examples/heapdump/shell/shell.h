@@ -259,6 +259,9 @@ hd_status packing_close(packing *p, bool whole);
 size_t tool_deflate(void *user, void *to, size_t capacity, const void *data, size_t size);
 
 /* memory.c */
+/* Makes malloc reuse freed blocks of less than 2 MB instead of returning them to the kernel, which takes longer to
+   clear new pages than the tool takes to fill them. */
+void memory_reuse(void);
 /* Reserves 256 MB for malloc, in huge pages if the kernel has any, and makes the library take blocks of up to 16 MB
    from malloc. Freed memory is then reused: the kernel takes longer to clear a page than the tool takes to fill it.
    Growing arrays use more memory in return. Call it while the library holds no memory. */

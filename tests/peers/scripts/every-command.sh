@@ -62,6 +62,7 @@ path objects path --id I F
 object objects object F I
 objects - objects --class Root F
 strings - strings --all F
+threads - threads --all F
 memprof raw,indexed memprof F
 memprof indexed memprof --hints F
 index indexed index -o out F
