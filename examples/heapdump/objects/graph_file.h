@@ -34,6 +34,8 @@ bool put_reference(FILE *out, const objects *o, uint32_t object, uint32_t refere
 void id_text(const objects *o, uint32_t object, char text[24]);
 void json_id(hd_json *j, const objects *o, uint32_t object);
 hd_str name_of(const objects *o, uint32_t object);
+/* Whether an object represents a class of a Java program, which is its name. */
+bool is_class_object(const objects *o, uint32_t object);
 /* Whether the format has values of objects besides names, and the value of an object: Dart, HPROF. */
 bool has_data(const objects *o);
 hd_dart_value data_of(const objects *o, uint32_t object);

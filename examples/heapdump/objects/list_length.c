@@ -25,6 +25,7 @@ void list_lengths_free(list_lengths *l) {
 bool are_alike(const objects *o, uint32_t a, uint32_t b) {
     const hd_v8 *v8 = hd_dump_v8(o->dump);
     return hd_graph_object(o->graph, a).class_index == hd_graph_object(o->graph, b).class_index &&
+           (v8 || !is_class_object(o, a)) &&
            (!v8 || !hd_str_equal(hd_v8_type(v8, a), hd_cstr("closure")) ||
             hd_str_equal(name_of(o, a), name_of(o, b)));
 }

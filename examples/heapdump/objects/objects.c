@@ -208,6 +208,11 @@ hd_str name_of(const objects *o, uint32_t object) {
     return hd_str_equal(name, c.name) ? hd_cstr("") : name;
 }
 
+bool is_class_object(const objects *o, uint32_t object) {
+    hd_class c = hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index);
+    return hd_str_equal(c.name, hd_cstr("java.lang.Class")) && has_data(o) && name_of(o, object).len;
+}
+
 void put_cut(FILE *out, hd_str name, size_t most) {
     bool cut = name.len > most;
     if (cut) name.len = most;

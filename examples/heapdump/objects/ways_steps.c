@@ -67,7 +67,8 @@ static step_label best_label(const screen_tree *t, uint32_t object) {
 
 static bool is_alike(const screen_tree *t, uint32_t a, uint32_t b) {
     return hd_graph_object(t->o->graph, a).class_index == hd_graph_object(t->o->graph, b).class_index &&
-           (!hd_dump_v8(t->o->dump) || hd_str_equal(name_of(t->o, a), name_of(t->o, b)));
+           ((!hd_dump_v8(t->o->dump) && !is_class_object(t->o, a)) ||
+            hd_str_equal(name_of(t->o, a), name_of(t->o, b)));
 }
 
 /* The shown object before one; HD_NONE: the way begins with it. */
@@ -215,8 +216,11 @@ static char *whole_text(const screen_tree *t, uint32_t object) {
     return needed(strndup(name.len ? name.data : "", name.len));
 }
 
+/* Threads and enum constants share a node, whatever their names; functions of V8 and classes of Java do not. */
 static char *text_of(const screen_tree *t, uint32_t object) {
-    return t->most ? object_text(t->o, object, t->most) : whole_text(t, object);
+    bool by_class = !hd_dump_v8(t->o->dump) && name_of(t->o, object).len;
+    if (is_class_object(t->o, object) || (t->most && !by_class)) return object_text(t->o, object, t->most);
+    return whole_text(t, object);
 }
 
 /* "local root", or NULL: V8 has a root of its own before all others, which is not shown. To be freed. */

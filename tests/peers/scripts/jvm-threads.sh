@@ -27,6 +27,11 @@ check "a table of local variables" "file,thread,state,id,class,retained $data/sh
 check "a format without threads" "1 heapdump: $data/small.dartheap (dart): the file has no threads; heap dumps of Java VMs (hprof) have them" \
   "$("$tool" threads "$data/small.dartheap" 2> err && echo 0 || echo "$? $(cat err)")"
 
+check "a merged path names the class of a static field" "      24 B   50.0%  1    JNI global: Shop\$Toy › name: java.lang.String › value: byte[]
+      24 B   50.0%  1    system class: class Shop › Shop.next: byte[]" "$("$tool" path --class 'byte[]' "$data/shop.hprof" | tail -2)"
+check "super classes are no list" "     512 B   50.0%  1      <super>: class java.lang.Object" \
+  "$("$tool" path --class java.lang.Class "$data/shop.hprof" | tail -1)"
+
 need openjdk-17-jdk-headless || skip "a Java VM cannot be installed here"
 
 # screen ROWS WORDS...: a command on a terminal of 80 columns
