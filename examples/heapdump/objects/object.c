@@ -119,8 +119,9 @@ char *class_and_value(const objects *o, uint32_t object) {
     if (has_data(o) && (hd_dump_dart(o->dump) || is_plain_value(o, object))) {
         hd_dart_value data = data_of(o, object);
         if (data.tag) display(f, "  "), put_value(f, &data, VALUE_UNITS);
+    } else {
+        put_known_name(f, o, object);
     }
-    put_known_name(f, o, object);
     closed_text(f, &text);
     return text;
 }

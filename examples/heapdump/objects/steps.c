@@ -269,7 +269,7 @@ static run run_from(drafts *d, uint32_t first, uint32_t *no_mixed) {
    has no number: the path goes along one of its branches. */
 static char *list_text(const objects *o, const draft *d, const run *r, size_t most) {
     uint32_t elements = r->elements, period = r->by.len ? 1 : r->period;
-    char *class_name = object_text(o, d->object, most), *text;
+    char *class_name = hd_dump_v8(o->dump) ? object_text(o, d->object, most) : class_text(o, d->object, most), *text;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
     bool tree = elements == HD_NONE, named = false;
@@ -291,13 +291,14 @@ static known worth_of(const step_label *l) {
     return hd_str_equal(l->name, hd_cstr(as_key)) || hd_str_equal(l->name, hd_cstr(as_weak_key)) ? ELEMENT : l->known;
 }
 
-static char *step_text(const objects *o, const draft *d, const char *what, size_t most, uint32_t root) {
+static char *step_text(const objects *o, const draft *d, const char *what, size_t most, const chain_link *first) {
     bool element = d->label.known == ELEMENT, engine = hd_dump_v8(o->dump) != NULL;
     char *label = cut(d->label.name, most, ""), *text;
     hd_root of;
     int n;
     if (d->root && (!engine || is_cut_off(o, d->object))) {
-        of = hd_graph_root(o->graph, root);
+        of = hd_graph_root(o->graph, first->reference);
+        if (first->flags & LINK_ANY_ROOT) of.name = 0;
         char *name = root_text(o, &of, " root");
         n = asprintf(&text, "%s: %s", name, what);
         free(name);
@@ -334,7 +335,7 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
         what = to->elements     ? list_text(o, &d[i], &r, most)
                : d[i].unnamed ? class_text(o, d[i].object, most)
                               : shown_text(o, &links[d[i].link], most);
-        to->text = step_text(o, &d[i], what, most, links[0].reference);
+        to->text = step_text(o, &d[i], what, most, &links[0]);
         free(what);
     }
     free(d), free(all.period);

@@ -45,6 +45,7 @@ enum {
     LINK_SHOWN = 4,              /* never folded away */
     LINK_NO_FIELD = 16,          /* the link stands for several fields: no label */
     LINK_LIST = 8,               /* a later element of a list: two elements make a list */
+    LINK_ANY_ROOT = 64,          /* the first link stands for several roots: only their kind is shown */
     LINK_ONE = 32                /* the link stands for this object only: a collection has its number of elements */
 };
 

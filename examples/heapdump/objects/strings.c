@@ -19,15 +19,19 @@ static void string_list_free(string_list *list) {
 /* A string with its text, in the encoding of `tag`. */
 typedef struct text_at {
     hd_dart_value data;
-    uint32_t object;
+    uint32_t object, part;       /* part: the object with the text in HPROF, which strings may share; or HD_NONE */
 } text_at;
 
-/* Orders strings by text, and strings with one text by number. */
+static int order_of(uint64_t x, uint64_t y) { return x < y ? -1 : x > y; }
+
+/* Orders strings by text and length; those with one text by the object of the text and by number. */
 static int text_before(const void *a, const void *b) {
     const text_at *x = a, *y = b;
-    int order = x->data.tag < y->data.tag ? -1 : x->data.tag > y->data.tag;
+    int order = order_of(x->data.tag, y->data.tag);
     if (!order && x->data.text.data != y->data.text.data) order = hd_str_compare(x->data.text, y->data.text);
-    return order ? order : x->object < y->object ? -1 : x->object > y->object;
+    if (!order) order = order_of(x->data.value, y->data.value);
+    if (!order) order = order_of(x->part, y->part);
+    return order ? order : order_of(x->object, y->object);
 }
 
 static int string_before(const void *a, const void *b) {
@@ -59,14 +63,36 @@ static bool text_of_string(const objects *o, uint32_t object, hd_dart_value *dat
     return hd_str_equal(hd_v8_type(v8, object), hd_cstr("string")) && !hd_v8_name_lost(v8, object);
 }
 
-/* The size of a string with its text, which is an object of its own in HPROF. */
-static uint64_t string_size(const objects *o, uint32_t object) {
+/* The object with the text of a string in HPROF, or HD_NONE. */
+static uint32_t part_of(const objects *o, uint32_t object) {
     hd_object x = hd_graph_object(o->graph, object);
-    uint64_t size = x.size;
     for (uint32_t r = 0; r < x.reference_count && !hd_dump_v8(o->dump); r++)
-        if (hd_str_equal(hd_graph_field(o->graph, object, r), hd_cstr("value")))
-            size += hd_graph_object(o->graph, x.references[r]).size;
-    return size;
+        if (hd_str_equal(hd_graph_field(o->graph, object, r), hd_cstr("value"))) return x.references[r];
+    return HD_NONE;
+}
+
+/* Adds a string to the rows. `before`: the string before it in the order of texts, or NULL. */
+static void take_string(const objects *o, string_list *list, const text_at *s, const text_at *before,
+                        uint64_t *largest) {
+    hd_string_table *t = &list->table;
+    bool same = before && before->data.tag == s->data.tag && before->data.value == s->data.value &&
+                hd_str_equal(before->data.text, s->data.text);
+    hd_string_row *row = &list->rows[t->count - same];
+    uint64_t own = hd_graph_object(o->graph, s->object).size;
+    uint64_t text = s->part == HD_NONE ? 0 : hd_graph_object(o->graph, s->part).size;
+    uint64_t added = own + (same && before->part == s->part ? 0 : text);
+    if (!same) {
+        t->count++;
+        row->data = s->data;
+        row->object = s->object;
+        row->cut = hd_dump_v8(o->dump) ? may_be_cut(row->data.text) : units_of(&row->data) < row->data.value;
+        *largest = 0;
+    }
+    if (s->object < row->object) row->object = s->object;
+    if (own + text > *largest) *largest = own + text;
+    row->objects++;
+    row->bytes += added, t->bytes += added;
+    row->wasted = row->bytes - *largest;
 }
 
 /* Strings of V8 and HPROF. */
@@ -78,28 +104,13 @@ static void strings_by_text(const objects *o, const uint8_t *reached, string_lis
     for (uint32_t i = 0; i < hd_graph_object_count(o->graph); i++) {
         text_at s = { .object = i };
         if ((reached && !reached[i]) || !text_of_string(o, i, &s.data)) continue;
+        s.part = part_of(o, i);
         if (n == room) all = needed(realloc(all, (room = room ? 2 * room : 256) * sizeof *all));
         all[n++] = s;
     }
     if (n) qsort(all, n, sizeof *all, text_before);
     list->rows = needed(calloc((size_t)n + 1, sizeof *list->rows));
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t size = string_size(o, all[i].object);
-        bool same = t->count && list->rows[t->count - 1].data.tag == all[i].data.tag &&
-                    hd_str_equal(list->rows[t->count - 1].data.text, all[i].data.text);
-        hd_string_row *row = &list->rows[t->count - same];
-        if (!row->objects++) {
-            t->count++;
-            row->data = all[i].data;
-            row->object = all[i].object;
-            row->cut = hd_dump_v8(o->dump) ? may_be_cut(row->data.text) : units_of(&row->data) < row->data.value;
-            largest = 0;
-        }
-        if (size > largest) largest = size;
-        row->bytes += size;
-        row->wasted = row->bytes - largest;
-        t->bytes += size;
-    }
+    for (uint32_t i = 0; i < n; i++) take_string(o, list, &all[i], i ? &all[i - 1] : NULL, &largest);
     for (uint32_t i = 0; i < t->count; i++) t->wasted += list->rows[i].cut ? 0 : list->rows[i].wasted;
     t->objects = n;
     t->rows = list->rows;

@@ -78,9 +78,12 @@ static void shot_prepare(shot *s) {
     s->label = needed(calloc((size_t)d->count + 1, sizeof *s->label));
     s->closure = needed(calloc((size_t)d->count + 1, sizeof *s->closure));
     s->distance = needed(calloc((size_t)d->count + 1, sizeof *s->distance));
+    s->named = needed(calloc((size_t)hd_graph_class_count(s->o.graph) + 1, 1));
     memset(s->heaviest, 0xff, ((size_t)d->count + 1) * sizeof *s->heaviest);
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], above = d->parent[o];
+        uint8_t *named = &s->named[s->class_of[o]];
+        if (!v8 && !*named) *named = name_of(&s->o, o).len ? 1 : 2; /* one object of a class is enough */
         if (above == HD_NONE) continue;
         if (s->heaviest[above] == HD_NONE || d->retained[o] > d->retained[s->heaviest[above]]) s->heaviest[above] = o;
     }
@@ -100,7 +103,7 @@ static void shot_prepare(shot *s) {
 static void shot_free(shot *s) {
     hd_dominators_free(s->o.dominators);
     if (s->class_of) ways_free(&s->ways);
-    free(s->role), free(s->class_of), free(s->label), free(s->closure), free(s->heaviest);
+    free(s->role), free(s->class_of), free(s->label), free(s->closure), free(s->named), free(s->heaviest);
     free(s->period), free(s->distance), free(s->head), free(s->length), free(s->whole), list_lengths_free(s->lengths);
 }
 

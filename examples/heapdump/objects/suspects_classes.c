@@ -238,7 +238,7 @@ static void crowd_free(crowd *c) {
     free(c->object), free(c->weight), free(c->farthest), free(c->place);
 }
 
-/* How similar the holders of objects are: same class, field and closure name; class and field; only class, by a few
+/* How similar the holders of objects are: same class, field and name; class and field; only class, by a few
    fields or by many. */
 typedef enum likeness { ALL_ALIKE, ANY_NAME, FEW_FIELDS, ANY_FIELD, NOT_ALIKE } likeness;
 
@@ -247,7 +247,8 @@ static bool held_alike(const shot *s, uint32_t x, uint32_t y, likeness how) {
     if (h == HD_NONE || k == HD_NONE || s->class_of[h] != s->class_of[k]) return false;
     if (s->role[h] == ROOTS && !hd_str_equal(name_of(&s->o, h), name_of(&s->o, k))) return false;
     if (how < FEW_FIELDS && s->label[x] != s->label[y]) return false;
-    return how > ALL_ALIKE || s->closure[h] == s->closure[k];
+    if (how > ALL_ALIKE || s->named[s->class_of[h]] != 1) return how > ALL_ALIKE || s->closure[h] == s->closure[k];
+    return hd_str_equal(name_of(&s->o, h), name_of(&s->o, k));
 }
 
 /* An object with a holder like the holders of more than half of all objects, by Boyer and Moore's vote and a count;
@@ -311,7 +312,7 @@ static bool step_back(const shot *s, crowd *c, uint32_t all, common_step *shared
 }
 
 /* The shared path to the farthest object. */
-static steps steps_from(const shot *s, uint32_t object, const common_step *shared, uint32_t back,
+static steps steps_from(const shot *s, uint32_t object, const common_step *shared, uint32_t back, bool one_root,
                         size_t most) {
     uint32_t n = 1, end = s->head[object], at = object;
     chain_link *links;
@@ -330,25 +331,31 @@ static steps steps_from(const shot *s, uint32_t object, const common_step *share
         if (shared[i].how == FEW_FIELDS) links[k].flags |= LINK_NO_FIELD;
         if (shared[i].how >= ANY_NAME && k) links[k - 1].flags |= LINK_ANY_NAME;
     }
+    if (!one_root) links[0].flags |= LINK_ANY_ROOT;
     way = steps_of_links(&s->o, links, n, most);
     free(links);
     return way;
 }
 
-/* Whether both are roots of the same kind. */
-static bool same_root(const shot *s, uint32_t x, uint32_t y) {
+/* Whether both are roots of the same kind. Clears *one_root if their names differ. */
+static bool same_root(const shot *s, uint32_t x, uint32_t y, bool *one_root) {
     const ways *w = &s->ways;
+    hd_root a, b;
     if (w->held_by[x] != HD_NONE || w->held_by[y] != HD_NONE) return false;
-    return hd_graph_root(s->o.graph, w->by[x]).kind == hd_graph_root(s->o.graph, w->by[y]).kind;
+    a = hd_graph_root(s->o.graph, w->by[x]), b = hd_graph_root(s->o.graph, w->by[y]);
+    if (a.kind != b.kind) return false;
+    *one_root &= hd_str_equal(hd_graph_root_name(s->o.graph, &a), hd_graph_root_name(s->o.graph, &b));
+    return true;
 }
 
 /* Whether the path to an object has the steps of the path to another object. An element of a list does not have them
    if the other path has no list. */
-static bool has_steps(const shot *s, uint32_t object, uint32_t other, const common_step *shared, uint32_t back) {
+static bool has_steps(const shot *s, uint32_t object, uint32_t other, const common_step *shared, uint32_t back,
+                      bool *one_root) {
     for (uint32_t i = 0;; i++) {
         if (s->head[object] != object && s->head[other] == other) return false;
         object = s->head[object], other = s->head[other];
-        if (i == back) return same_root(s, object, other);
+        if (i == back) return same_root(s, object, other, one_root);
         if (!held_alike(s, shared[i].one, object, shared[i].how)) return false;
         object = s->ways.held_by[object], other = s->ways.held_by[other];
     }
@@ -358,7 +365,7 @@ steps common_way(const shot *s, const uint32_t *list, uint32_t n, uint32_t more,
     enum { MOST_BACK = 256, MOST_WORK = 16 }; /* work: holders that are compared, by object */
     uint32_t back = 0, best = 0;
     uint64_t work = 0;
-    bool lists = false;
+    bool lists = false, one_root = true;
     common_step shared[MOST_BACK];
     steps way = { NULL, 0, false };
     crowd c;
@@ -375,10 +382,10 @@ steps common_way(const shot *s, const uint32_t *list, uint32_t n, uint32_t more,
     for (uint32_t i = 0; i < c.count; i++)
         if (c.weight[i] > c.weight[best]) best = i;
     for (uint32_t i = 0; back && !lists && i < c.count; i++)
-        if (same_root(s, c.object[i], c.object[best])) *sharing += c.weight[i];
+        if (same_root(s, c.object[i], c.object[best], &one_root)) *sharing += c.weight[i];
     for (uint32_t i = 0; back && lists && c.count && i < n; i++)
-        *sharing += has_steps(s, list[i], c.farthest[best], shared, back);
-    if (2 * *sharing > n) way = steps_from(s, c.farthest[best], shared, back, most);
+        *sharing += has_steps(s, list[i], c.farthest[best], shared, back, &one_root);
+    if (2 * *sharing > n) way = steps_from(s, c.farthest[best], shared, back, one_root, most);
     crowd_free(&c);
     return way;
 }
