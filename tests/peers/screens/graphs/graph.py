@@ -8,7 +8,7 @@ KINDS = ["strong", "weak", "key", "value"]
 ROOTS = ["internal", "local", "finalizer", "handle", "static", "collector"]
 
 Ref = collections.namedtuple("Ref", "to kind name index")
-Root = collections.namedtuple("Root", "object kind flags container")
+Root = collections.namedtuple("Root", "object kind flags container name", defaults=("",))
 
 
 class Unreadable(Exception):
@@ -75,6 +75,10 @@ class Graph:
         """The name of an object next to its class, which marks detached elements."""
         name = self.names[o] if self.names else ""
         return "" if self.class_of(o)[0] in (name, "Detached " + name) else name
+
+    def root_text(self, root, after=""):
+        """The name of a root in the file, else its kind."""
+        return root.name or (ROOTS[root.kind] if root.kind < 6 else "unknown") + after
 
     def kind_of(self, o, i):
         """The kind of a reference."""

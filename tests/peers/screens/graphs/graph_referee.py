@@ -1,15 +1,15 @@
-"""The referee for objects: checks the figures, names and paths that the tool prints for V8, Dart and .NET CF by brute
-force.
+"""The referee for objects: checks the figures, names and paths that the tool prints for V8, Dart, .NET CF and HPROF by
+brute force.
 
-graph_referee.py TOOL WORK [--random N] [--first SEED] [--data ROOT] [--leaks N] [--files PATH...] [--series A,B,C...] [--full]"""
+graph_referee.py TOOL WORK [--random N] [--first SEED] [--data ROOT] [--leaks N] [--hprof N] [--files PATH...] [--series A,B,C...] [--full]"""
 import argparse, collections, lzma, os, random, sys, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.join(HERE, "../../lib")]
 sys.dont_write_bytecode = True
-import changes, dart, lists, netcf, node_leaks, objects, random_graphs, suspects, v8, ways
+import changes, dart, hprof_graph, hprof_random, lists, netcf, node_leaks, objects, random_graphs, suspects, v8, ways
 from graph import Unreadable
 from referee import Report, Tool
-from told import Asked
+from told import Asked, judge
 
 
 
@@ -18,6 +18,8 @@ def read(path):
         data = f.read()
     if path.endswith(".xz"):
         data = lzma.decompress(data)
+    if data.startswith(b"JAVA PROFILE"):
+        return hprof_graph.read(data)
     if data.startswith(b"dartheap"):
         return dart.read(data)
     return v8.read(data) if data.lstrip()[:1] == b"{" else netcf.read(data)
@@ -125,6 +127,18 @@ def series_screens(tool, report, paths, graphs, turns):
     return suspect_screens(tool, report, paths, graphs, turns)
 
 
+def hprof_screens(tool, report, work, seed, turns):
+    names, truths = hprof_random.write(work, seed)
+    graphs = [read(n) for n in names]
+    for path, g, truth in zip(names, graphs, truths):
+        report.by, report.command = "referee", path
+        wrong = [(g.id_text(o), g.sizes[o], truth[g.ids[o]]) for o in range(g.described) if truth.get(g.ids[o], g.sizes[o]) != g.sizes[o]]
+        judge(report, "referee", wrong[:5], [("our own sizes are not those of the program", not wrong)])
+    for path, g in list(zip(names, graphs))[slice(None) if turns.full else slice(seed % 3, seed % 3 + 1)]:
+        file_screens(tool, report, path, turns, g)
+    series_screens(tool, report, names, graphs, turns)
+
+
 def leak_screens(tool, report, program, work, turns):
     names, leak = node_leaks.snapshots(program, work)
     graphs = [read(n) for n in names]
@@ -134,10 +148,10 @@ def leak_screens(tool, report, program, work, turns):
 
 def inputs(root):
     out = []
-    for folder in ("tests/data", "fuzz/seeds/fuzz_v8", "fuzz/seeds/fuzz_dart", "fuzz/seeds/fuzz_netcf"):
+    for folder in ("tests/data", "fuzz/seeds/fuzz_v8", "fuzz/seeds/fuzz_dart", "fuzz/seeds/fuzz_netcf", "fuzz/seeds/fuzz_hprof"):
         folder = os.path.join(root, folder)
         out += [os.path.join(folder, n) for n in sorted(os.listdir(folder))
-                if "seeds" in folder or n.endswith((".heapsnapshot", ".dartheap", ".netcf.txt"))]
+                if "seeds" in folder or n.endswith((".heapsnapshot", ".dartheap", ".netcf.txt", ".hprof"))]
     return out
 
 
@@ -157,6 +171,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("tool"), p.add_argument("work")
     p.add_argument("--random", type=int, default=0), p.add_argument("--first", type=int, default=0)
+    p.add_argument("--hprof", type=int, default=0, help="number of random programs in HPROF, from --first on")
     p.add_argument("--leaks", type=int, default=0, help="number of Node programs; -1: all")
     p.add_argument("--series", action="append", default=[], help="files of one process, separated by commas")
     p.add_argument("--files", nargs="*", default=[]), p.add_argument("--data")
@@ -173,6 +188,9 @@ def main():
             file_screens(tool, report, path, turns, g)
         series_screens(tool, report, names, graphs, turns)
         seen["random"] += 3
+    for seed in range(a.first, a.first + a.hprof):
+        hprof_screens(tool, report, a.work, seed, turns)
+        seen["random HPROF"] += 3
     for path in a.files + (inputs(a.data) if a.data else []):
         begun = time.time()
         try:

@@ -88,6 +88,18 @@ def dart_facts(g):
             "tags": [sum(v.tag == t for v in g.values[:g.described]) for t in range(9)]}, lib, lengths
 
 
+def hprof_facts(g):
+    f = g.file
+    return {"version": (f.version, None), "id size": (f.ids, "bytes"), "object header": (g.layout.header, "bytes"),
+            "reference": (g.layout.ref, "bytes"), "heap dumps in the file": (f.dumps, None),
+            "stack traces": (f.trace_records, None), "stack frames": (f.frame_records, None)}
+
+
+def facts_json(a, told):
+    told, want = {row["name"]: (row.get("text", row.get("value")), row["units"]) for row in told}, hprof_facts(a.g)
+    judge(a.report, "json", told, [(k, told.get(k) == v) for k, v in want.items()], want)
+
+
 def info(a):
     got = a.json(["info"])
     if got and "graph" in got:
@@ -96,7 +108,9 @@ def info(a):
         for told, g in [(got["graph"], a.g)] + parts:
             want = summary(g)
             judge(a.report, "json", told, [(k, told.get(k) == v) for k, v in want.items()], want)
-        if a.g.values is not None:
+        if a.g.format == "hprof":
+            facts_json(a, got["facts"])
+        if a.g.format == "dart":
             want, lib, lengths = dart_facts(a.g)
             d = got["dart"]
             facts = [(k, (list(d[k].values()) if k == "tags" else d[k]) == v) for k, v in want.items()]
@@ -115,7 +129,11 @@ def info(a):
         lines = a.lines(["info"] if columns else ["info", "--bytes"], columns)
         if lines:
             info_text(a, lines, not columns)
-            if a.g.values is not None:
+            if a.g.format == "hprof":
+                for name, (value, units) in hprof_facts(a.g).items():
+                    w = f"{name}: {value}{' ' + units if units else ''}"
+                    judge(a.report, "info", w, [("line", w in lines)], lines[-8:])
+            if a.g.format == "dart":
                 want = dart_facts(a.g)[0]
                 for w in (rf"\s*{counted(want['live_objects'], 'object')} that the root holds, {sized(want['live_bytes'], not columns)}",
                           rf"\s*{counted(want['external_properties'], 'external property', 'external properties')}"):

@@ -158,8 +158,10 @@ def string_table(g, garbage=False):
         by.setdefault(key, (cut, []))[1].append(o)
     rows = []
     for key, (cut, all) in by.items():
-        total = sum(g.sizes[o] for o in all)
-        rows.append((total - max(g.sizes[o] for o in all), total, len(all), all[0], cut, key if isinstance(key, str) else key[1]))
+        parts = {o: [r.to for r in g.refs[o] if g.format == "hprof" and r.name == "value"] for o in all}
+        total = sum(g.sizes[o] for o in {*all, *(t for p in parts.values() for t in p)})   # texts that strings share: once
+        one = max(g.sizes[o] + sum(g.sizes[t] for t in parts[o]) for o in all)
+        rows.append((total - one, total, len(all), all[0], cut, key if isinstance(key, str) else key[1]))
     return sorted(rows, key=lambda r: (-r[0], -r[1])), (
         sum(r[2] for r in rows), len(rows), sum(r[1] for r in rows), sum(r[0] for r in rows if not r[4]), sum(r[0] for r in rows if r[4]))
 
@@ -317,7 +319,7 @@ def object_fact(a, o, raw, roots):
     m = re.fullmatch(rf"\s*(\S[\w ]*?)\s+({SIZE}|garbage)(?:(?: in (\d+) objects?)|: no root holds it)?(?:  .*)?", raw)
     label = m and m[1]
     if raw.startswith("root: "):
-        judge(a.report, "object", raw, [("root", any(ROOTS[x.kind] in raw for x in roots if x.kind < 6) or not roots == [])], roots)
+        judge(a.report, "object", raw, [("root", any(clean(x.name) in raw if x.name else ROOTS[x.kind] in raw for x in roots if x.kind < 6))], roots)
     elif label == "shallow":
         judge(a.report, "object", raw, [("shallow", is_bytes(m[2], g.sizes[o]))], g.sizes[o])
     elif label == "retained":

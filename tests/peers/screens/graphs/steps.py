@@ -77,6 +77,8 @@ def shows_object(g, shown, o):
     if shown is None:
         return True
     cls, scope = g.class_of(o)
+    if g.format == "hprof":                    # "java.lang.Class Shop"
+        return shows_names(shown, cls, scope, f"{cls} {g.names[o]}" if g.names[o] else None)
     own = g.names[o] if g.names and g.names[o] and (g.types[o] == "closure" or is_engine(g, o)) else None
     return shows_names(shown, cls, scope, own)
 
@@ -115,7 +117,7 @@ class Step:
     """The requirements of a printed step: readings as (label, text, elements, fields)."""
 
     def __init__(self, text, brief=False):
-        self.text = text                       # brief: on a terminal a name may be without its class
+        self.text = text = clean(text)         # brief: on a terminal a name may be without its class
         m, root = MORE.fullmatch(text), ROOT.fullmatch(text)
         self.more = int(m[1]) if m else 0
         if root:
@@ -231,6 +233,12 @@ class Walk:
             self.step_ends(o, at + 1)
             self.put(o, at + 1, 0, None)
 
+    def is_before(self, o, next_one, mode):
+        """Whether an object precedes another one in a two-way list, which the path enters in its middle."""
+        _, fields, _, shown, _ = mode
+        return len(fields) == 1 and shows_object(self.g, shown, o) and any(
+            t == next_one and shows(fields[0], label_of(self.g, o, i, t)) for i, _, t in self.g.steps(o))
+
     def next_of_list(self, o, at, mode, label):
         left, fields, k, shown, _ = mode
         if left == ANY and self.steps[at].is_tree:  # by any fields, and through other objects
@@ -266,6 +274,9 @@ class Walk:
             if at < len(self.steps):
                 for i, _, t in self.g.steps(o):
                     label, rank, bits = label_of(self.g, o, i, t), rank_of(self.g, o, i, t), met & RANK - 1
+                    if self.upto and mode and mode != "more" and self.is_before(t, o, mode):
+                        self.element(t, at, mode[0])
+                        self.put(t, at, 0, (max(0, mode[0] - 1), *mode[1:4], None))
                     if mode or self.wild or self.upto:
                         self.come(t, at, bits | self.bits(at, mode, label), mode, label)
                     elif rank >= met // RANK:  # the best rank since the last step; among equals the last
@@ -287,8 +298,9 @@ def starts(g, users):
             if g.live[o]:
                 yield o, tuple(label_of(g, 0, i, o) for i, r in enumerate(g.refs[0]) if r.to == o) + ("",)
     else:
-        for o in g.starts:
-            yield o, ("",)
+        for x in g.roots:
+            if not x.flags & 2:
+                yield x.object, (x.name,)
 
 
 def ends_of(g, texts, upto=False, want=None, brief=False, whole=False):

@@ -402,7 +402,7 @@ def suspects_text(tool, report, paths, s, got, columns):
             judge(report, "suspect", raw, [("id", now is not None and now["id"] == pile[3])] + ([] if o is None or not now else [
                 ("name", is_named(g, re.sub(r"^(variable .* of [^:]*: )?(list of \d+ |tree of )?", "", pile[2]), o, columns)),
                 ("variable", pile[2].startswith("variable ") == ("variable" in now)),
-                ("list", "list of" not in pile[2] or f"list of {now.get('list_of')} " in pile[2])]), now)
+                ("list", not re.match(r"(variable .* of [^:]*: )?list of", pile[2]) or f"list of {now.get('list_of')} " in pile[2])]), now)
         elif cls:
             kind, k = "class", int(cls[1]) - 1
             now = got["classes"][k] if k < len(got["classes"]) else None

@@ -93,7 +93,8 @@ def path_json(a, o, most=1):
         judge(a.report, "path", rows[:6], [("no such path", objects is not None)], text)
         if objects is None:
             continue
-        root = [x for x in g.roots if x.object == objects[0] and (ROOTS[x.kind] if x.kind < 6 else "unknown") == p["root"] and x.flags == p["flags"]]
+        root = [x for x in g.roots if x.object == objects[0] and (ROOTS[x.kind] if x.kind < 6 else "unknown") == p["root"] and
+                x.flags == p["flags"] and x.name == p.get("root_name", "")]
         facts = [("its root", bool(root)), ("its end", objects[-1] == o), ("begins at a root, a program's first", begins_well(g, objects, o) or n > 0),
                  ("retains", all(row["retained"] == r[x] for row, x in zip(rows, objects))),
                  ("class", all(row["class"] == g.class_of(x)[0] for row, x in zip(rows, objects)))]
@@ -139,8 +140,7 @@ def path_screen(a, o, columns, options=()):
     for raw in lines:
         m = LINE.fullmatch(raw)
         if raw.startswith("root: "):
-            kind = raw[6:].split(",")[0]
-            judge(a.report, "path", raw, [("root", any((ROOTS[x.kind] if x.kind < 6 else "unknown") == kind.split(" of ")[0] for x in g.roots))])
+            judge(a.report, "path", raw, [("root", any(is_root(g, raw[6:], x) for x in g.roots))])
             continue
         if not m:
             if not re.search(r"more ways|longer", raw):
@@ -177,6 +177,11 @@ def path_screen(a, o, columns, options=()):
         judge(a.report, "path", lines[:9], [("no such way", bool(ways))] + ([] if not ways else [
             ("begins at a root, a program's first", any(begins_well(g, w, o) for w in ways)),
             ("length", len(ways[0]) in shortest(g, o))]), shortest(g, o))
+
+
+def is_root(g, text, root):
+    """Whether this is a root's name, or its kind followed by its flags and container."""
+    return text == clean(root.name) if root.name else text.split(",")[0].split(" of ")[0] == g.root_text(root)
 
 
 def is_by(g, o, by, i, e):
@@ -255,6 +260,10 @@ class Tree(Walk):
             o, at, mode = self.queue.popleft()
             for i, _, t in self.g.steps(o):
                 self.come(t, at, mode, label_raw(self.g, o, i))
+                if mode and mode[0] != "tree" and self.g.cls[t] == mode[2] and mode[0]:
+                    fields = (RAW_LIST.fullmatch(self.steps[at])[4] or "").split(" › ")
+                    if len(fields) == 1 and any(x == o and clean(label_raw(self.g, t, j)) in fields for j, _, x in self.g.steps(t)):
+                        self.element(t, at, mode[0] - 1)   # a two-way list that the path enters in its middle
         return self.ends
 
 
@@ -267,14 +276,14 @@ def label_raw(g, o, i):
 
 def shows_raw(g, step, label, o):
     """"field: Class", "[]: Class", "local root: Class", "Class"."""
-    name = g.names[o] if g.names and g.types[o] == "synthetic" and g.names[o] else g.class_of(o)[0]
+    name = g.names[o] if g.names and g.types and g.types[o] == "synthetic" and g.names[o] else g.class_of(o)[0]
     return clean(step) in (clean(f"{label}: {name}"), clean(name) if not label else None)
 
 
 def raw_ends(g, names):
     t = Tree(g, [])
     t.steps = names
-    return t.run([(x.object, ((ROOTS[x.kind] if x.kind < 6 else "unknown") + " root",)) for x in g.roots if not x.flags & 2])
+    return t.run([(x.object, (g.root_text(x, " root"),)) for x in g.roots if not x.flags & 2])
 
 
 def are_lists(g, names):
