@@ -2,20 +2,19 @@
 
 #include "heaps.h"
 
-static void info_heap(FILE *out, const hd_heap *heap) {
+static void info_heap(FILE *out, const arguments *a, const hd_heap *heap) {
     totals t = totals_of(heap);
-    char count[24] = "-", sampled[48] = "", error[48] = "";
+    char count[24] = "-";
     if (t.blocks != HD_UNKNOWN) snprintf(count, sizeof count, "%llu", (unsigned long long)t.blocks);
-    if (heap->sample_bytes)
-        snprintf(sampled, sizeof sampled, ", sampled every %llu bytes",
-                 (unsigned long long)heap->sample_bytes);
-    if (t.error) snprintf(error, sizeof error, ", \xc2\xb1%llu bytes", (unsigned long long)t.error);
-    display(out, "%10llu  %-16s %-12s %10.3f s  %-16s %14llu %10s  %u %s%s%s%s%s", (unsigned long long)heap->pid,
+    display(out, "%10llu  %-16s %-12s %10.3f s  %-16s ", (unsigned long long)heap->pid,
             heap->process ? heap->process : "-", heap->dump ? heap->dump : "-", (double)heap->time_us / 1e6,
-            heap->allocator ? heap->allocator : "-", (unsigned long long)t.bytes, count, t.rows,
+            heap->allocator ? heap->allocator : "-");
+    put_bytes(out, a, t.bytes, 14);
+    display(out, " %10s  %u %s%s%s", count, t.rows,
             t.rows == 1 ? heap->breakdown ? "entry" : "context" : heap->breakdown ? "entries" : "contexts",
-            heap->kind == HD_HEAP_LIVE ? "" : ", ",
-            heap->kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heap->kind), sampled, error);
+            heap->kind == HD_HEAP_LIVE ? "" : ", ", heap->kind == HD_HEAP_LIVE ? "" : hd_heap_kind_name(heap->kind));
+    if (heap->sample_bytes) display(out, ", sampled every "), put_bytes_named(out, a, heap->sample_bytes);
+    if (t.error) display(out, ", \xc2\xb1"), put_bytes_named(out, a, t.error);
     for (size_t i = 0; i < heap->label_count; i++)
         display(out, ", %s=%s", heap->labels[i].name, heap->labels[i].value);
     display(out, "\n");
@@ -67,6 +66,15 @@ size_t other_scalars(const hd_dump *dump) {
     return count;
 }
 
+/* The value of a scalar, and its unit. */
+static void info_value(FILE *out, const arguments *a, const hd_scalar *s) {
+    bool in_bytes = !s->text && s->units && !strcmp(s->units, "bytes");
+    if (s->text) display(out, "%14s", s->text);
+    else if (in_bytes) put_bytes(out, a, s->value, 14);
+    else display(out, "%14llu", (unsigned long long)s->value);
+    display(out, " %-8s", in_bytes && !a->view.exact ? "" : s->units ? s->units : "-");
+}
+
 static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
     bool any = false, parts = has_resident(dump);
     size_t left = 0, n;
@@ -85,10 +93,8 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
         any = true;
         display(out, "%10llu  %-16s %-12s ", (unsigned long long)s->pid, s->process ? s->process : "-",
                 s->dump ? s->dump : "-");
-        if (s->text) display(out, "%14s", s->text);
-        else display(out, "%14llu", (unsigned long long)s->value);
-        display(out, " %-8s %s %s\n", s->units ? s->units : "-", s->allocator ? s->allocator : "process",
-                s->name);
+        info_value(out, a, s);
+        display(out, " %s %s\n", s->allocator ? s->allocator : "process", s->name);
     }
     free(heaps);
     if (left) display(out, "%zu more attributes of allocators (--all lists them)\n", left);
@@ -131,9 +137,9 @@ int info_heaps_text(FILE *out, const char *file, const hd_dump *dump, const argu
         if (!selected(&a->heaps, heaps[i])) continue;
         if (!any)
             display(out, "%10s  %-16s %-12s %12s  %-16s %14s %10s  %s\n", "pid", "process", "dump", "time",
-                    "allocator", "bytes", "blocks", "holds");
+                    "allocator", "size", "blocks", "holds");
         any = true;
-        info_heap(out, heaps[i]);
+        info_heap(out, a, heaps[i]);
     }
     free(heaps);
     info_scalars(out, dump, a);

@@ -47,7 +47,7 @@ static size_t end_of(const hd_dump *dump, size_t i) {
     return i;
 }
 
-static void print_resident(FILE *out, uint64_t pid, const char *id, resident_sums sums) {
+static void print_resident(FILE *out, const arguments *a, uint64_t pid, const char *id, resident_sums sums) {
     display(out, "resident memory (RSS) of %s (PID %llu), ", sums.process ? sums.process : "-",
             (unsigned long long)pid);
     if (sums.all != HD_UNKNOWN && sums.age != HD_UNKNOWN)
@@ -57,10 +57,12 @@ static void print_resident(FILE *out, uint64_t pid, const char *id, resident_sum
         display(out, " could not be read: %s\n", sums.unread);
         return;
     }
-    display(out, "\n%14llu 100.0 %%  RSS in bytes, the sum of:\n", (unsigned long long)sums.all);
-    for (int k = 0; k < RESIDENT_PARTS; k++)
-        display(out, "%14llu %5.1f %%  %s\n", (unsigned long long)sums.part[k],
-                sums.all ? 100.0 * (double)sums.part[k] / (double)sums.all : 0, resident_words[k]);
+    display(out, "\n"), put_bytes(out, a, sums.all, 14), display(out, " 100.0 %%  RSS, the sum of:\n");
+    for (int k = 0; k < RESIDENT_PARTS; k++) {
+        put_bytes(out, a, sums.part[k], 14);
+        display(out, " %5.1f %%  %s\n", sums.all ? 100.0 * (double)sums.part[k] / (double)sums.all : 0,
+                resident_words[k]);
+    }
 }
 
 void resident_info(FILE *out, const hd_dump *dump, const arguments *a) {
@@ -73,9 +75,9 @@ void resident_info(FILE *out, const hd_dump *dump, const arguments *a) {
         if (a->heaps.allocator || (a->heaps.has_pid && s->pid != a->heaps.pid)) continue;
         if (a->heaps.dump && !same_text(a->heaps.dump, s->dump)) continue;
         if (!add_up(dump, i, end, &next)) continue;
-        if (last && (a->cut.all || last->pid != s->pid)) print_resident(out, last->pid, last->dump, sums);
+        if (last && (a->cut.all || last->pid != s->pid)) print_resident(out, a, last->pid, last->dump, sums);
         last = s;
         sums = next;
     }
-    if (last) print_resident(out, last->pid, last->dump, sums);
+    if (last) print_resident(out, a, last->pid, last->dump, sums);
 }

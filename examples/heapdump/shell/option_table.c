@@ -37,7 +37,6 @@ const option_row option_rows[] = {
       "The table has the same rows as the output of --json. A name that begins with =, +, - or @ gets a ' in "
       "front, so that a spreadsheet does not run the name as a formula." },
     { "", "bytes", NULL, take_flag, AT(view.exact), "print sizes in bytes, not in KiB and MiB" },
-    { "info", "bytes", NULL, take_flag, AT(view.exact), "print sizes of snapshots in bytes, not KiB and MiB" },
     { "", "strict", NULL, take_flag, AT(input.strict), "stop at malformed input [skip it with a warning]" },
     { "", "decimal", NULL, take_flag, AT(input.decimal), "read sizes in .NET dumps as decimal [hexadecimal]" },
 

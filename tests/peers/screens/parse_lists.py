@@ -198,7 +198,7 @@ def growth(report, two, name, raw, bounds, totals, n):
 def info(report, out, heaps):
     seen = []
     for raw in out.split("\n"):
-        m = re.fullmatch(r"\s*(\d+)  (.{16,}?) +(\S+) +([\d.]+) s  (.+?) +(\d+) +(\d+|-)  (\d+) (entries|entry|contexts?)(.*)", raw)
+        m = re.fullmatch(rf"\s*(\d+)  (.{{16,}}?) +(\S+) +([\d.]+) s  (.+?) +({BYTES}) +(\d+|-)  (\d+) (entries|entry|contexts?)(.*)", raw)
         if not m:
             continue
         if (m[8] == "1") != (m[9] in ("entry", "context")):
@@ -207,7 +207,7 @@ def info(report, out, heaps):
             n = ZERO
             for c in h.cells:
                 n = add(n, tuple(c[2:]))
-            if i in seen or h.pid != int(m[1]) or int(m[6]) != n[0] or \
+            if i in seen or h.pid != int(m[1]) or not is_size(m[6], n[0]) or \
                     (m[7] == "-") != (n[1] is None) or (n[1] is not None and int(m[7]) != n[1]):
                 continue
             if int(m[8]) != h.rows:

@@ -202,10 +202,11 @@ def sorts(tool, command):
 def file_screens(tool, report, file, full, some):
     if file.own and file.all:
         report.by = "info"
-        out, status = tool.run(["info", file.path])
-        if not status and len(file.all) == len(readers.read(file.path)[1]):
-            report.screens["info"] += 1
-            parse_lists.info(report, out, file.all)
+        for options in [], ["--bytes"]:
+            out, status = tool.run(["info", *options, file.path])
+            if not status and len(file.all) == len(readers.read(file.path)[1]):
+                report.screens["info"] += 1
+                parse_lists.info(report, out, file.all)
     for shown in file.heaps if full else file.heaps[-1:]:
         modes = [["--bytes"], ["--bytes", "--entries", "12"], ["--bytes", "--frames", "all"], ["--bytes", "--invert"], []]
         axes = sorted(shown.view().axes) if shown.heap.typed else []

@@ -28,7 +28,7 @@ for format in "heaps_v2 contexts" "heaps entries 1"; do
   added=$work/$name.json
   "$OLDPWD/build/examples/add_heap" "$trace" "$pid" $((time + 1)) $min > "$added" || fail "add_heap"
   check "$name: the trace has exactly the added heap" "$pid 0xadded example_allocator 4000" \
-    "$("$tool" info "$added" | awk -v unit="$unit" '$NF == unit { print $1, $(NF-7), $(NF-4), $(NF-3) }')"
+    "$("$tool" info --bytes "$added" | awk -v unit="$unit" '$NF == unit { print $1, $(NF-7), $(NF-4), $(NF-3) }')"
   check "$name: all of chromium's events are unchanged" "$count events" "$(python3 "$script" same "$trace" "$added" 0xadded)"
 done
 check "adding the same dump twice fails" 1 "$(status "$OLDPWD/build/examples/add_heap" "$added" "$pid" "$time")"

@@ -69,5 +69,5 @@ head -c 500 program.json > cut.json
 check "a truncated file is refused" "1 heapdump: cut.json" "$(status "$tool" info cut.json) $(head -n 1 err | cut -c1-18)"
 sed 's/"dhatFileVersion":2/"dhatFileVersion":3/' program.json > later.json
 check "a later version of the format is refused" 1 "$("$tool" info later.json 2>&1 | grep -c "version 2 of DHAT's files expected, found '3")"
-check "info: one context is singular" "1 context" "$("$tool" info "$common_root/tests/data/dhat-heap.json" | awk '$6 == "malloc" && $7 == 600 { print $9, $10 }')"
+check "info: one context is singular" "1 context" "$("$tool" info --bytes "$common_root/tests/data/dhat-heap.json" | awk '$6 == "malloc" && $7 == 600 { print $9, $10 }')"
 exit $failed

@@ -130,9 +130,9 @@ check "... in a diff" " 350 610,Node 300 600,Buffer 50 10" \
   "$("$tool" diff --invert --by type --json a1.json b1.json | jq -r '.diffs[0].rows[] | "\(.name) \(.before) \(.after)"' | paste -sd,)"
 
 check "info: attributes of processes and allocators" "app resident_set_bytes 4096 -,app size 32 malloc" \
-  "$("$tool" info a.json | awk '/resident|malloc size/ { print $2, $NF, $4, ($6 == "process" ? "-" : $6) }' | paste -sd,)"
+  "$("$tool" info --bytes a.json | awk '/resident|malloc size/ { print $2, $NF, $4, ($6 == "process" ? "-" : $6) }' | paste -sd,)"
 check "info: counts the omitted attributes" "1 more attributes of allocators (--all lists them)" "$("$tool" info a.json | tail -1)"
-check "info --all lists them" "malloc/arena" "$("$tool" info --all a.json | awk 'END { print $6 }')"
+check "info --all lists them" "malloc/arena" "$("$tool" info --bytes --all a.json | awk 'END { print $6 }')"
 check "info --json" '[["resident_set_bytes",4096],["size",32],["size",16]]' "$("$tool" info --json a.json | jq -c '[.files[0].scalars[] | [.name, .value]]')"
 
 gzip -k a.json

@@ -105,7 +105,7 @@ gzip -c own.pb > packed
 check "convert copies a pprof file unchanged" "" "$(cmp own.pb same.pb 2>&1)"
 check "with and without gzip: the same frames" "$(ourtop own.pb inuse_space)" "$(ourtop packed inuse_space)"
 "$tool" merge --to pprof -o merged.pb own.pb "$root"/tests/data/pprof-{go,node,cc}.pb 2> err
-check "merge also takes profiles without some types" "$("$tool" info "$root"/tests/data/pprof-{go,node,cc}.pb own.pb | awk '/inuse_space/ { b += $7 } END { print b }' CONVFMT=%d)" \
+check "merge also takes profiles without some types" "$("$tool" info --bytes "$root"/tests/data/pprof-{go,node,cc}.pb own.pb | awk '/inuse_space/ { b += $7 } END { print b }' CONVFMT=%d)" \
   "$(go tool pprof -raw merged.pb 2>/dev/null | awk '/^Locations/ { exit } $1 ~ /^[0-9]+$/ { u += $4 + 0 } END { print u }' CONVFMT=%d)"
 
 # places FILE: mappings and addresses, as go tool pprof lists them
@@ -131,7 +131,7 @@ if { command -v npm > /dev/null || need npm; } && npm install --silent --no-audi
     "$tool" top --frames all --self --top 30 --json --allocator inuse_space $name.pb | jq -r '.heaps[].rows[] | select(.self_bytes > 0) | "\(.self_bytes) \(.name)"' |
       sed 's# \[[^ ]*\]$##; s# (\(.*\))$# \1#' > ours.txt
     check "speedscope shows $name.pb: the largest functions" "$(by_function < ours.txt)" "$(sed -n 's/^  //p' speedscope.txt | by_function)"
-    check "speedscope shows $name.pb: its total" "$("$tool" info $name.pb | awk '/inuse_space/ && NF > 6 { print $7 }')" "$(awk '$(NF - 1) == "bytes" { n = $NF } END { print n }' speedscope.txt)"
+    check "speedscope shows $name.pb: its total" "$("$tool" info --bytes $name.pb | awk '/inuse_space/ && NF > 6 { print $7 }')" "$(awk '$(NF - 1) == "bytes" { n = $NF } END { print n }' speedscope.txt)"
   done
 else
   echo "SKIP: npm's pprof-format and speedscope cannot be installed here"
@@ -142,7 +142,7 @@ fi
 "$tool" convert --kind live --to chrome -o recorded.json kinds.json
 "$tool" convert --to pprof -o recorded.pb recorded.json
 check "a recording has the same tree as a pprof profile" "$(tree recorded.json)" "$(tree recorded.pb)"
-check "... and the same labels" "$("$tool" info recorded.json | awk 'NR == 3 { print $1, $2, $3, $4, $6, $7, $8 }')" "$("$tool" info recorded.pb | awk 'NR == 3 { print $1, $2, $3, $4, $6, $7, $8 }')"
+check "... and the same labels" "$("$tool" info --bytes recorded.json | awk 'NR == 3 { print $1, $2, $3, $4, $6, $7, $8 }')" "$("$tool" info --bytes recorded.pb | awk 'NR == 3 { print $1, $2, $3, $4, $6, $7, $8 }')"
 "$tool" convert --to chrome -o back.json recorded.pb
 check "... and the same tree as a trace again" "$(tree recorded.json)" "$(tree back.json)"
 "$tool" convert --to pprof -o memprof.pb "$root/tests/data/memprof-16.profdata"

@@ -132,7 +132,7 @@ check "report shows bounds" yes "$("$tool" report -o sum.html sum1.csv 2> err &&
 check "a message reports when an option drops the bounds" 1 "$("$tool" tree --drop g1 sum1.csv 2>&1 > out | grep -c 'sum1.csv: this view loses the bounds of unlisted bytes in merged heaps')"
 "$tool" rows -o sampled.csv "$data/heap-tcmalloc.txt" 2> /dev/null
 check "info shows standard errors" "$("$tool" tree --json "$data/heap-tcmalloc.txt" | jq '[.. | .rows? // empty | .[] | select(.depth == 0) | .error][0]')" "$("$tool" info --json sampled.csv | jq '[.. | .heaps? // empty | .[] | .error][0]')"
-check "... in the text form, too" yes "$("$tool" info sampled.csv | grep -q ', ±[1-9][0-9]* bytes' && echo yes)"
+check "... in the text form, too" yes "$("$tool" info --bytes sampled.csv | grep -q ', ±[1-9][0-9]* bytes' && echo yes)"
 # A row as long as the whole input takes time in proportion to its bytes.
 endless() { ( ulimit -t 4; { printf 'stack,bytes\n"'; head -c 200000000 /dev/zero | tr '\0' a; } | "$tool" info --format rows - > out 2> err; echo $?; ); }
 check "an unterminated cell of 200 MB, from a pipe" "1 1" "$(endless) $(grep -c 'a whole row' err)"

@@ -153,7 +153,7 @@ check "... of all dumps with --all" "24" "$(hidden_of tree --all --kind live dum
 check "... diff: of both sides" "24 24" "$(hidden_of diff dumps.jsonl) $("$tool" diff --json dumps.jsonl | jq .left_out.hidden_frames)"
 { heap_rows 7 3 live 1; heap_rows 7 2 peak 1; heap_rows 7 1 live 1; heap_rows 5 4 live 1; heap_rows 7 3 total 1; } > unordered.jsonl
 check "info lists the heaps of a process in the order of time" "5 4, 7 1, 7 2 peak, 7 3, 7 3 total" \
-  "$("$tool" info unordered.jsonl | awk '$2 == "app" { printf "%s%s %s%s", n++ ? ", " : "", $1, $3, $11 == "" ? "" : " " $11 }')"
+  "$("$tool" info --bytes unordered.jsonl | awk '$2 == "app" { printf "%s%s %s%s", n++ ? ", " : "", $1, $3, $11 == "" ? "" : " " $11 }')"
 for i in $(seq 1 11); do heap_rows "$i" 1 live "$i"; done > heaps.jsonl
 check "... not of smaller heaps that are not shown" "$((12 + 11 + 10 + 9 + 8 + 7 + 6 + 5 + 4 + 3)) $((12 * 13 / 2 - 1))" \
   "$(hidden_of tree heaps.jsonl) $(hidden_of tree --all heaps.jsonl)"
