@@ -95,12 +95,6 @@ static int write_rows(rows_run *r, int i) {
     return status;
 }
 
-/* Whether the name asks for JSON lines: .jsonl, .ndjson and .json. */
-static bool is_json_name(const char *path) {
-    const char *format = format_of_name(path);
-    return format && (!strcmp(format, "rows-json") || !strcmp(format, "chrome"));
-}
-
 /* The rows format that a file name asks for. */
 const char *rows_named_by(const char *path) { return is_json_name(path) ? "rows-json" : "rows"; }
 

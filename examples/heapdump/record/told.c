@@ -284,7 +284,7 @@ static bool peak_is_more(const recording *r) {
 void warn_ending(const char *path) {
     const char *named = format_of_name(path);
     const hd_format *format = named ? format_named(named) : NULL;
-    if (!named || !strcmp(named, "chrome")) return;
+    if (!named || format_is(named, HD_FORMAT_TRACE)) return;
     display(stderr, "heapdump: %s will be a trace (JSON), whatever its name", path);
     if (format && format->write_heaps) display(stderr, "; for this format: heapdump convert --to %s", named);
     display(stderr, "\n");

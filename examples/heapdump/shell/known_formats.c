@@ -35,22 +35,38 @@ written_as format_written(const char *name) {
 
 bool format_is(const char *name, uint32_t flags) { return name && format_written(name).is & flags; }
 
-const char *format_of_name(const char *path) {
-    static const char *const ends[][2] = {
-        { ".pb", "pprof" }, { ".pprof", "pprof" }, { ".folded", "folded" }, { ".collapsed", "folded" },
-        { ".csv", "rows" }, { ".jsonl", "rows-json" }, { ".ndjson", "rows-json" }, { ".json", "chrome" },
-        { ".speedscope", "speedscope" }, { ".speedscope.json", "speedscope" }, { ".memprofraw", "memprof-raw" },
-        { ".profdata", "memprof-index" }, { ".heapsnapshot", "heapsnapshot" }, { ".dartheap", "dart" }
+/* Endings of file names. json: rows in such a file are JSON lines. */
+typedef struct ending { const char *end, *format; bool json; } ending;
+
+/* The longest known ending of a file name; NULL: no ending is known. */
+static const ending *ending_of(const char *path) {
+    static const ending all[] = {
+        { ".pb", "pprof", false }, { ".pprof", "pprof", false }, { ".folded", "folded", false },
+        { ".collapsed", "folded", false }, { ".csv", "rows", false }, { ".jsonl", "rows-json", true },
+        { ".ndjson", "rows-json", true }, { ".json", "chrome", true }, { ".speedscope", "speedscope", false },
+        { ".speedscope.json", "speedscope", true }, { ".memprofraw", "memprof-raw", false },
+        { ".profdata", "memprof-index", false }, { ".heapsnapshot", "heapsnapshot", false },
+        { ".dartheap", "dart", false }
     };
     size_t n = path ? strlen(path) - packed_end(path) : 0, longest = 0;
-    const char *format = NULL;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t length = strlen(ends[i][0]);
-        if (n <= length || length <= longest || memcmp(path + n - length, ends[i][0], length)) continue;
+    const ending *found = NULL;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        size_t length = strlen(all[i].end);
+        if (n <= length || length <= longest || memcmp(path + n - length, all[i].end, length)) continue;
         longest = length;
-        format = ends[i][1];
+        found = &all[i];
     }
-    return format;
+    return found;
+}
+
+const char *format_of_name(const char *path) {
+    const ending *e = ending_of(path);
+    return e ? e->format : NULL;
+}
+
+bool is_json_name(const char *path) {
+    const ending *e = ending_of(path);
+    return e && e->json;
 }
 
 bool format_begins(const uint8_t *first, size_t size, uint32_t flags) {

@@ -375,6 +375,8 @@ const char *format_title(const hd_format *format);
 void formats_help(FILE *out);
 /* The name of the format that a file name asks for, by its longest known ending; NULL: no ending is known. */
 const char *format_of_name(const char *path);
+/* Whether rows in a file with this name are JSON lines. */
+bool is_json_name(const char *path);
 /* The names that --to accepts: "chrome, heaps_v2, netcf ...". */
 const char *formats_written(void);
 
