@@ -71,7 +71,7 @@ typedef struct class_suspect {
     trend trend;                 /* of live bytes; the score is for retained bytes */
     double grown_objects, grown_retained;
     bool engine;                 /* all its objects belong to the engine */
-    bool explained;              /* closures, texts: a class of the program has most of its bytes */
+    bool explained;              /* vague: a class of the program retains at least half as much */
 } class_suspect;
 
 /* Classes that grew from the first to the last snapshot, listed ones included. */

@@ -30,14 +30,19 @@ static uint8_t *classes_of_engine(const shot *s, bool bytes) {
     return engine;
 }
 
-/* By class: whether it says nothing about the program: closures, scopes, texts, numbers, the global object. The
-   caller frees it. */
+static bool is_plain(hd_str class_name) {
+    return hd_str_equal(class_name, hd_cstr("Object")) || hd_str_equal(class_name, hd_cstr("Array"));
+}
+
+/* By class: whether it says nothing about the program: closures, scopes, texts, numbers, Object, Array, the global
+   object. The caller frees it. */
 static uint8_t *vague_classes(const shot *s) {
     uint32_t n = hd_graph_object_count(s->o.graph);
     uint8_t *vague = needed(malloc((size_t)hd_graph_class_count(s->o.graph) + 1));
     memset(vague, 1, (size_t)hd_graph_class_count(s->o.graph) + 1);
     for (uint32_t o = 0; o < n; o++)
-        if (s->role[o] == OF_PROGRAM && !s->closure[o]) vague[s->class_of[o]] = 0;
+        if (s->role[o] == OF_PROGRAM && !s->closure[o])
+            vague[s->class_of[o]] = is_plain(hd_graph_class(s->o.graph, s->class_of[o]).name);
     for (uint32_t o = 0; o < n; o++)
         if (is_global(s, o)) vague[s->class_of[o]] = 1;
     return vague;
@@ -62,8 +67,8 @@ static int retain_exactly(const shot *s, hd_class_row *rows, uint32_t n) {
     return DONE;
 }
 
-/* Classes of the program come first. A class of closures or texts follows them if a class of the program retains at
-   least half as many bytes. */
+/* Classes of the program come first. A vague class follows them if a class of the program retains at least half as
+   many bytes. */
 static int find_large(const shot *s, const hd_histogram *h, const uint8_t *engine, class_suspect *found,
                       uint32_t *n) {
     uint64_t least = s->o.dominators->bytes / 10, most = 0; /* most: of a class of the program */
@@ -434,14 +439,12 @@ static hd_str common_name(const matched *m, const pile *p, bool own, uint32_t cl
 enum { NAMED, COMMON, INTERNAL };
 
 static int tier_of(const shot *s, uint32_t object) {
-    static const char *const common[] = { "Object", "Array", "Promise" };
     hd_str name = hd_graph_class(s->o.graph, s->class_of[object]).name;
     const hd_v8 *v8 = hd_dump_v8(s->o.dump);
     if (s->role[object] >= TABLE) return INTERNAL;
     if (v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("native")) && *name.data != '<')
         return is_detached(&s->o, object) ? NAMED : COMMON;
-    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
-        if (hd_str_equal(name, hd_cstr(common[i]))) return COMMON;
+    if (is_plain(name) || hd_str_equal(name, hd_cstr("Promise"))) return COMMON;
     return s->role[object] == OF_PROGRAM && name.len && *name.data != '(' ? NAMED : COMMON;
 }
 

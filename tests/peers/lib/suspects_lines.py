@@ -147,6 +147,18 @@ for last in "Texture", "Object":
     check("the fourth class may be %s" % last, "10 Mesh, 10 Bone, 10 Light, 10 " + last,
           re.search("below it: (.*)", run("suspects", h.write("below.heapsnapshot")))[1])
 
+# The order of classes: Array has most bytes because one Array holds the entries
+
+h = Heap()
+h.variable("settings", h.elements(h.array(), [h.array() for _ in range(200)]))
+h.variable("cache", h.elements(h.array(), [h.node("object", "Entry", 1000) for _ in range(100)]))
+classes = answer("suspects", h.write("common.heapsnapshot"))["graphs"][0]["classes"]
+check("a class of the program comes before Array", ["Entry", "Array"], [c["class"] for c in classes if c["class"] in ("Entry", "Array")])
+check("... though Array retains more", True, classes[0]["retained"] < max(c["retained"] for c in classes))
+h.variable("lists", h.elements(h.array(), [h.elements(h.array(), [h.node("string", "text", 2000)]) for _ in range(101)]))
+classes = answer("suspects", h.write("common.heapsnapshot"))["graphs"][0]["classes"]
+check("... unless Array retains more than twice as much", "Array", classes[0]["class"])
+
 # The growth of a list is its own, whatever the object above it lost -------------------------------------------------
 
 names = []
