@@ -217,9 +217,10 @@ static uint32_t count_holders(list_lengths *l) {
 }
 
 /* Rows by the place of a reference, where names are missing. A list that goes both ways also has elements before the
-   head. */
-static void try_places(list_lengths *l) {
+   head. Returns whether such a row is the longest. */
+static bool try_places(list_lengths *l) {
     uint32_t most = count_holders(l);
+    bool found = false;
     for (int how = FIRST; how <= LAST; how++) {
         uint32_t second, before = HD_NONE;
         l->round++, l->other.count = 0;
@@ -230,8 +231,9 @@ static void try_places(list_lengths *l) {
             if (!mark_of(l, l->near[i].object)->seen && holds(l, l->near[i].object, l->head))
                 before = l->near[i].object;
         follow_from(l, before, l->head, how, 0, most);
-        take_longer(l);
+        found |= take_longer(l);
     }
+    return found;
 }
 
 /* Answers. -------------------------------------------------------------------------------------- */
@@ -255,7 +257,7 @@ static uint32_t new_group(list_lengths *l, list_group one) {
 
 static list_answer answer_in(const list_lengths *l, uint32_t object) {
     const list_group *g = &l->groups[l->place[object].group];
-    return (list_answer){ g->tree ? HD_NONE : g->whole ? g->total : l->place[object].left, g->by };
+    return (list_answer){ g->tree ? HD_NONE : g->whole ? g->total : l->place[object].left, g->by, g->any };
 }
 
 /* A row that goes on with a known list. */
@@ -300,7 +302,7 @@ static void judge(list_lengths *l, uint64_t pattern_key) {
         g.by = try_fields(l, forward, &two_way);
         if (g.by.len) key = label_key(1, g.by), g.key = run_key(key, class_of_head(l));
     } else if (any) {
-        try_places(l);
+        g.any = try_places(l);
     }
     s = shape_of(l, any ? 0 : key);
     g.tree = is_tree(l, &s);
@@ -339,14 +341,14 @@ static bool is_known(const list_lengths *l, list_place at, list_place next, uint
 }
 
 list_answer list_length(list_lengths *l, const list_pattern *p, uint32_t head, uint32_t least) {
-    list_answer got = { least, hd_cstr("") };
+    list_answer got = { least, hd_cstr(""), false };
     list_place at = l->place[head], next = l->place[p->part[p->count - 1].target];
     uint64_t key;
     uint32_t join;
     bool nodes;
     l->p = p, l->head = head;
     if (!read_pattern(l, &nodes)) return got;
-    if (nodes) return (list_answer){ HD_NONE, hd_cstr("") };
+    if (nodes) return (list_answer){ HD_NONE, hd_cstr(""), true };
     key = key_of_pattern(l);
     if (!at.group && next.group && l->groups[next.group].tree) l->place[head] = at = next;
     if (!is_known(l, at, next, key)) {

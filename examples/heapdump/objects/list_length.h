@@ -21,6 +21,7 @@ list_pattern pattern_between(const ways *w, uint32_t element, uint32_t next);
 typedef struct list_answer {
     uint32_t elements;           /* HD_NONE: it is a tree; 0: the head leads to a list, and is no element */
     hd_str by;                   /* the field that orders all elements, if another one than the pattern's; or empty */
+    bool any;                    /* no field orders all elements: references of any name lead through the list */
 } list_answer;
 
 /* Whether two objects may be elements of one list: closures have names. */

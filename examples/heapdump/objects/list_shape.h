@@ -18,6 +18,7 @@ typedef struct list_place {
 typedef struct list_group {
     uint64_t key;                /* of the pattern that asked */
     bool tree, whole;            /* whole: each element leads to all, as in a ring */
+    bool any;                    /* by references of any name */
     bool chain;                  /* nothing branches, but no field leads through all: lists in it have one field */
     uint32_t total;
     hd_str by;

@@ -19,6 +19,7 @@ typedef struct draft_node {
     char *next;                  /* by which elements of a list hold the next one */
     hd_str by;                   /* the field that orders them, if it is another one; or empty */
     uint32_t heads, trees;       /* lists that begin in it, and how many of these are trees */
+    bool any;                    /* references of any name lead through one of the lists */
     known known;
 } draft_node;
 
@@ -287,6 +288,7 @@ static void find_length(const screen_tree *t, draft_node *d, uint32_t object, ui
     d->heads++, d->trees += got.elements == HD_NONE;
     if (got.elements != HD_NONE && d->elements < got.elements) d->elements = got.elements;
     if (got.by.len) d->by = got.by;
+    d->any |= got.any;
 }
 
 /* An object joins the node of the object `period` steps before. False: that ends a list by other references. */
@@ -374,6 +376,7 @@ static void join_nodes(draft_node **list, size_t count) {
         if (first->elements < list[i]->elements) first->elements = list[i]->elements;
         if (list[i] != first) first->heads += list[i]->heads, first->trees += list[i]->trees;
         if (!first->by.len) first->by = list[i]->by;
+        first->any |= list[i]->any;
         if (!first->next) first->next = list[i]->next, list[i]->next = NULL;
         list[i]->number = first->number;
     }
@@ -434,7 +437,7 @@ static bool has_names(const char *names) {
 /* "head: list of 9 Node (next)". */
 static int list_text(const screen_tree *t, const draft_node *d, char **text) {
     uint32_t elements = d->elements > d->longest ? d->elements : d->longest;
-    hd_str by = d->by.len ? d->by : hd_cstr(d->next && has_names(d->next) ? d->next : "");
+    hd_str by = d->by.len ? d->by : hd_cstr(d->next && has_names(d->next) && !d->any ? d->next : "");
     int n = d->by.len ? shown_of_name(t, by) : (int)by.len;
     if (!n) return asprintf(text, "%slist of %u %s", d->label, elements, d->what);
     return asprintf(text, "%slist of %u %s (%.*s)", d->label, elements, d->what, n, by.data);

@@ -107,6 +107,21 @@ check "... also a list of two alternating classes" "global › head: list of 500
 PYTHONPATH=$root/tests/peers/lib python3 -c '
 import v8_snapshot
 h = v8_snapshot.Heap()
+array = h.node("array", "(array)", 16)
+h.edge(h.variable("rows", h.node("object", "Array", 16)), "internal", "elements", array)
+at = h.node("object", "Row", 100)
+h.edge(array, "element", 0, at)
+for i in range(4):
+    row = h.node("object", "Row", 100)
+    h.edge(at, "property" if i else "element", "next" if i else 0, row)
+    at = row
+h.write("by_two.heapsnapshot")
+'
+check "a list whose head leads to it by another reference has no field" "[]: list of 5 Row" \
+  "$("$tool" path --all --class Row by_two.heapsnapshot | grep -o '\[\]: list of .*')"
+PYTHONPATH=$root/tests/peers/lib python3 -c '
+import v8_snapshot
+h = v8_snapshot.Heap()
 table = h.variable("all", h.node("object", "Object", 32))
 for i in range(100):
     session = h.node("object", "Session", 32)
