@@ -526,6 +526,14 @@ typedef struct hd_limits {
 
 struct hd_unpacker;
 
+/* The source of object sizes in heap dumps of Java VMs, which contain no sizes: hd_options.layout. */
+enum {
+    HD_LAYOUT_FOUND = 0,         /* the layout of the VM, found by the distances between objects */
+    HD_LAYOUT_COMPRESSED = 1,    /* references of 4 bytes */
+    HD_LAYOUT_WIDE = 2,          /* references of 8 bytes */
+    HD_LAYOUT_FILE = 3           /* the bytes of fields and elements in the file, without headers and padding */
+};
+
 /* Options of calls that read, condense or write heaps. Zeros are the defaults. */
 typedef struct hd_options {
     hd_allocator allocator;
@@ -545,6 +553,8 @@ typedef struct hd_options {
     void *progress_user;
     bool no_heaps;         /* read MemProf profiles only as documents, without heaps */
     bool decimal_sizes;    /* read sizes as decimal numbers where the format allows both (>>netcf.read) */
+    bool soft_weak;        /* soft references do not keep objects alive, as if memory were short [they do] */
+    uint32_t layout;       /* HD_LAYOUT_, for heap dumps of Java VMs */
     const struct hd_format *formats; /* the program's own formats, for hd_read. If several formats recognize an input,
                                         the format with the highest result of `detect` reads it; if results are equal,
                                         the first of these formats (>>dump.model) */

@@ -217,6 +217,7 @@ static void check_collection(const library_class *l, bool subclass) {
     c.id = class_id(2), c.super = class_id(1), c.fields = 1;
     jvm_put_class(&f, c, slot);
     if (l->length) {
+        f.next += subclass;      /* an id that is no address */
         slot[n - 1].value = jvm_place_at(&f, 16 + 4 * l->length);
         jvm_put_objects(&f, slot[n - 1].value, class_id(3), l->length, nulls);
     }
@@ -316,6 +317,76 @@ static void damaged_collections_have_no_count(void **state) {
     }
 }
 
+/* Options. ------------------------------------------------------------------------------------------ */
+
+static hd_dump *read_shop(hd_options options) {
+    jvm_file f = shop_of("1.0.2", &jvm_compressed, 0x1c);
+    hd_dump *dump;
+    hd_error err;
+    if (read_with(&format, f.data, f.size, options, &dump, &err)) fail_msg("%s", err.message);
+    free(f.data);
+    return dump;
+}
+
+/* Sizes of a String, a Thread, a Toy, an Object[3] and the class object of Shop. */
+static void a_layout_overrides_the_distances(void **state) {
+    (void)state;
+    static const struct { uint32_t layout; uint64_t size[5]; } layouts[] = {
+        { HD_LAYOUT_FOUND, { 24, 16, 32, 32, 512 } }, { HD_LAYOUT_COMPRESSED, { 24, 16, 32, 32, 24 } },
+        { HD_LAYOUT_WIDE, { 32, 24, 40, 40, 24 } }, { HD_LAYOUT_FILE, { 13, 8, 28, 24, 12 } } };
+    static const uint32_t objects[] = { 12, 13, 16, 20, 3 };
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        hd_dump *dump = read_shop((hd_options){ .layout = layouts[i].layout });
+        for (size_t k = 0; k < 5; k++)
+            if (hd_graph_object(hd_dump_graph(dump), objects[k]).size != layouts[i].size[k])
+                fail_msg("layout %zu, object %u: %llu", i, objects[k],
+                         (unsigned long long)hd_graph_object(hd_dump_graph(dump), objects[k]).size);
+        hd_dump_free(dump);
+    }
+}
+
+/* A soft reference holds its object unless the caller says otherwise; other references of it always do. */
+static void soft_references_hold_by_choice(void **state) {
+    (void)state;
+    static const char *const classes[] = { "java/lang/Object", "java/lang/ref/Reference", "java/lang/ref/SoftReference" };
+    for (int weak = 0; weak < 2; weak++) {
+        jvm_file f = jvm_begin("1.0.2", 8);
+        jvm_slot_of slot[] = { { jvm_put_string(&f, "referent"), 2, 0 }, { jvm_put_string(&f, "queue"), 2, 0 } };
+        jvm_class_dump c = { .id = class_id(0) };
+        hd_options o = { .soft_weak = weak };
+        uint64_t held[2], soft;
+        hd_object x;
+        hd_total total;
+        hd_dump *dump;
+        hd_error err;
+        for (unsigned i = 0; i < 3; i++) jvm_put_load(&f, i + 1, class_id(i), jvm_put_string(&f, classes[i]));
+        jvm_open(&f, 0x1c);
+        for (unsigned i = 0; i < 3; i++) {
+            c.id = class_id(i), c.super = i ? class_id(i - 1) : 0, c.fields = i == 1 ? 2 : 0;
+            jvm_put_class(&f, c, slot);
+        }
+        for (int k = 0; k < 2; k++) {
+            held[k] = jvm_place_at(&f, 16);
+            jvm_put_instance(&f, held[k], class_id(0), 0, NULL);
+            slot[k].value = held[k];
+        }
+        soft = jvm_place_at(&f, 24);
+        jvm_put_instance(&f, soft, class_id(2), 2, slot);
+        jvm_put_root(&f, 0x01, soft, 0, 0);
+        jvm_close(&f);
+        jvm_open(&f, 0x2c);
+        jvm_close(&f);
+        if (read_with(&format, f.data, f.size, o, &dump, &err)) fail_msg("%s", err.message);
+        x = hd_graph_object(hd_dump_graph(dump), hd_graph_find(hd_dump_graph(dump), soft));
+        assert_int_equal(x.reference_count, 2);
+        assert_true(weak ? x.kinds && x.kinds[0] == HD_REFERENCE_WEAK && x.kinds[1] == HD_REFERENCE_STRONG : !x.kinds);
+        assert_int_equal(hd_graph_reach(hd_dump_graph(dump), NULL, 0, NULL, NULL, &total, &err), HD_OK);
+        assert_int_equal(total.objects, 3 - weak);
+        hd_dump_free(dump);
+        free(f.data);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_have_a_name_and_a_state),
@@ -323,6 +394,8 @@ int main(void) {
         cmocka_unit_test(collections_count_their_elements),
         cmocka_unit_test(wrapped_and_concurrent_collections_count),
         cmocka_unit_test(damaged_collections_have_no_count),
+        cmocka_unit_test(a_layout_overrides_the_distances),
+        cmocka_unit_test(soft_references_hold_by_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #define NAMES " binary keep-unresolved keep-runtime" LIMITS
 #define FILES " format decimal strict output"
 #define HEAPS " pid dump allocator kind" FILES
+#define JAVA " soft layout"
 
 /* A line of a help text is a paragraph: help wraps it, and the man page fills it. Lines of examples stay as they
    are: at most 78 columns. */
@@ -58,7 +59,7 @@ static const command rows[] = {
       "to the Map. Large classes follow, each with the path that most of its objects share. If the input has several "
       "snapshots of one process, suspects lists the objects that hold more memory in each snapshot. A separate "
       "section lists detached DOM nodes: nodes that JavaScript still holds after the page removed them.",
-      .options = "top all sort frames wide bytes json csv keep drop root" NAMES HEAPS,
+      .options = "top all sort frames wide bytes json csv keep drop root" NAMES HEAPS JAVA,
       .examples = "heapdump record --at exit,every=10 -o server.json -- ./server\n"
                   "heapdump suspects server.json\n"
                   "heapdump suspects before.heapsnapshot between.heapsnapshot after.heapsnapshot\n"
@@ -78,7 +79,7 @@ static const command rows[] = {
       "size, lifetime, heat and binary. pprof profiles can be grouped by their labels. Recordings with --ages and "
       "--threads can be grouped by age and thread.",
       .options = "by all sort frames wide every-route metric bytes json csv"
-                 CUTOFFS("default: --min-share 0.01; on a terminal, as fits") WORK NAMES HEAPS,
+                 CUTOFFS("default: --min-share 0.01; on a terminal, as fits") WORK NAMES HEAPS JAVA,
       .examples = "heapdump tree --kind peak app.json              # memory at the peak\n"
                   "heapdump tree --invert --keep 'malloc|realloc' --entries 40 trace.json.gz\n"
                   "heapdump tree --by type --json trace.json | jq .heaps" },
@@ -101,7 +102,7 @@ static const command rows[] = {
       "diff compares only classes and prints a message. diff compares Dart snapshots object by object if both are "
       "from one process and have identity hash codes.",
       .options = "before after match all live by sort frames wide every-route metric bytes json csv"
-                 CUTOFFS("default: --min-share 0.01 of all change") WORK NAMES HEAPS,
+                 CUTOFFS("default: --min-share 0.01 of all change") WORK NAMES HEAPS JAVA,
       .examples = "heapdump diff server.json                      # its first dump and its last\n"
                   "heapdump diff base.json new.json\n"
                   "heapdump diff before.dartheap after.dartheap   # classes, new and gone objects" },
@@ -118,7 +119,7 @@ static const command rows[] = {
       "data structure that is a tree also takes one line, for example \"tree of Node\".\n"
       "On a terminal, path shows variables, properties and classes, and leaves out internal objects of the V8 "
       "engine. --wide, --all, or output to a file or pipe shows every object.",
-      .options = "id paths class subclasses all wide bytes json csv" FILES,
+      .options = "id paths class subclasses all wide bytes json csv" FILES JAVA,
       .examples = "heapdump path --id 60384 app.dartheap\n"
                   "heapdump path --class Script app.dartheap         # why all of them are alive\n"
                   "heapdump path --paths 5 --id 15 page.heapsnapshot" },
@@ -241,7 +242,7 @@ static const command rows[] = {
       "the reader can compare any two dumps.\n"
       "For snapshots of objects, the page shows a map of retained sizes, a table of classes, and for each object its "
       "references and its path from a GC root. With two snapshots, the page compares them by class.",
-      .options = "by metric pages entries keep drop root" NAMES HEAPS,
+      .options = "by metric pages entries keep drop root" NAMES HEAPS JAVA,
       .examples = "heapdump report -o server.html server.json\n"
                   "heapdump report -o grown.html base.json new.json\n"
                   "heapdump record --blocks --keep app.region -o app.json -- ./app\n"
@@ -253,13 +254,13 @@ static const command rows[] = {
       "objects of the class were freed. The column 'live' counts the objects that a GC root reaches. The last two "
       "columns also count garbage. If a snapshot has more than 1008 live classes, the sizes of the smallest classes "
       "are lower bounds, marked with >. Exact sizes take up to 16 passes over the objects.",
-      .options = "top all wide bytes json csv" FILES,
+      .options = "top all wide bytes json csv" FILES JAVA,
       .examples = "heapdump classes app.dartheap" },
     { .name = "retained", .run = run_retained, .brief = "list the largest holders",
       .summary = "list the objects with the largest retained size", .usage = "[OPTIONS] FILE...",
       .help = "Lists the objects with the largest retained size. The retained size of an object is the memory that "
       "would be freed together with the object.",
-      .options = "top class subclasses all wide bytes json csv" FILES,
+      .options = "top class subclasses all wide bytes json csv" FILES JAVA,
       .examples = "heapdump retained --top 10 game.log            # next: heapdump path --id ID" },
     { .name = "objects", .run = run_objects, .brief = "list objects of a class",
       .summary = "list objects of a class, or objects that match a condition",
@@ -273,7 +274,7 @@ static const command rows[] = {
       "and sets have a length too. 'FIELD=REGEX' matches the class or value of the object in that field. 'detached' "
       "matches objects that V8 marks as detached: DOM nodes that JavaScript still holds after the page removed them, "
       "and some objects of Node. To list only detached DOM nodes, use heapdump suspects.",
-      .options = "class subclasses where garbage top all wide bytes json csv" FILES,
+      .options = "class subclasses where garbage top all wide bytes json csv" FILES JAVA,
       .examples = "heapdump objects --class Script --where 'url_=visitor' app.dartheap\n"
                   "heapdump objects --class _List --where 'length>1000' --csv app.dartheap\n"
                   "heapdump objects --where 'retained>1M' game.log\n"
@@ -288,7 +289,7 @@ static const command rows[] = {
       "A mark shows references that do not keep an object alive. The marks are: weak; key or value of an ephemeron "
       "(an entry of a WeakMap); shortcut; and references from the V8 engine to an object of the page. DevTools "
       "treats the last two kinds in the same way.",
-      .options = "id top all bytes json csv" FILES,
+      .options = "id top all bytes json csv" FILES JAVA,
       .examples = "heapdump object app.dartheap 1          # the root of a Dart snapshot\n"
                   "heapdump object --json app.dartheap 60384 | jq '.files[0].referrers[].id'\n"
                   "heapdump object game.log 7cb42          # an id from retained or path" },
@@ -308,7 +309,7 @@ static const command rows[] = {
       "and id. The retained size of a thread counts each object once, also if several variables hold the object.\n"
       "After the id of a thread is the retained size of its java.lang.Thread object, with all ThreadLocal values. "
       "A terminal shows the three largest local variables of a thread; --all and pipes show the whole stack.",
-      .options = "top all wide bytes json csv" FILES,
+      .options = "top all wide bytes json csv" FILES JAVA,
       .examples = "heapdump threads app.hprof" },
 
     { .name = "info", .run = run_info, .group = "files", .brief = "list the contents",
@@ -349,7 +350,7 @@ static const command rows[] = {
       "snapshots with strings, numbers, lengths and names. If the input file already has the new format, convert "
       "copies the file without its malformed parts. To copy a raw MemProf profile, use --to memprof-raw.",
       .options = "to memprof-version like full-schema hot-cold-schema prune base add-to"
-                 CUTOFFS("default: everything is listed") WORK NAMES HEAPS,
+                 CUTOFFS("default: everything is listed") WORK NAMES HEAPS JAVA,
       .examples = "heapdump convert --to chrome --output-bytes 100k -o small.json big.json\n"
                   "heapdump convert -o app.folded app.json" },
     { .name = "merge", .run = run_merge, .defaults = written_defaults, .brief = "add up many files",

@@ -278,6 +278,8 @@ static bool hprof_begin(hprof *h, hd_dump *dump, hd_in in, const hd_options *opt
     hd_dump_set_document(dump, h, 0);
     h->lines = hd_lines_of(hd_dump_window(dump, in), hd_dump_reporter(dump), err);
     h->referent_name = HPROF_NONE;
+    h->wanted = options->layout;
+    h->soft_weak = options->soft_weak;
     h->total = in.data || in.size ? in.size : HD_UNKNOWN;
     h->seed = (uint64_t)(uintptr_t)h * 0x9e3779b97f4a7c15u ^ (uint64_t)clock() << 32 ^ (uint64_t)time(NULL);
     desc.allocator = options->allocator;

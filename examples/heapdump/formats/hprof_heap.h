@@ -63,8 +63,8 @@ HD_UNUSED static uint64_t hprof_number(const uint8_t *p, uint32_t width) {
 
 /* The value of a collection: its number of elements and its array. */
 HD_UNUSED static bool hprof_keep_count(hprof *h, uint8_t type, uint64_t count, uint64_t array) {
-    if (!hprof_keep(h, type, count, (uint32_t)(array >> 3))) return false;
-    h->kept[h->kept_count - 1].high = (uint32_t)(array >> 35);
+    if (!hprof_keep(h, type, count, (uint32_t)array)) return false;
+    h->kept[h->kept_count - 1].high = (uint32_t)(array >> 32);
     return true;
 }
 
@@ -118,7 +118,7 @@ HD_UNUSED static bool hprof_instance(hprof *h, uint64_t id, uint32_t class_index
         for (uint32_t r = 0; r < part->ref_count; r++) {
             hprof_ref ref = h->refs[part->ref + r];
             uint64_t target = hprof_id(h, data + (size - left) + ref.offset);
-            bool weak = c->holds == HPROF_WEAK && ref.name == h->referent_name &&
+            bool weak = (h->soft_weak ? c->holds != HPROF_STRONG : c->holds == HPROF_WEAK) && ref.name == h->referent_name &&
                         hprof_is(h, part->name, "java/lang/ref/Reference");
             if (!hprof_refer(h, &b, target, ref.name, weak ? HPROF_WEAK : HPROF_STRONG)) return false;
         }

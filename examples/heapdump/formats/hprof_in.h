@@ -65,8 +65,8 @@ typedef struct hprof_kept {
     uint64_t at;                 /* in hprof.bytes, or the value */
     uint32_t object;
     uint32_t size;               /* of the whole text; hprof.bytes has HPROF_TEXT bytes of it at most. In a
-                                    collection: length of its array; while reading, bits 3 to 34 of its id */
-    uint32_t high;               /* the other bits of that id */
+                                    collection: length of its array; while reading, the low half of its id */
+    uint32_t high;               /* the other half of that id */
     uint8_t type;
 } hprof_kept;
 
@@ -171,6 +171,8 @@ typedef struct hprof {
     size_t wide_count, wide_room;
 
     struct hprof_layout { uint32_t header, reference, base, packing; } layout;
+    uint32_t wanted;             /* HD_LAYOUT_: by the caller */
+    bool soft_weak;              /* soft references do not hold their objects */
     struct hprof_gap { uint32_t type, length, gap; } *gap; /* arrays with the distance to the next object */
     size_t gap_count, gap_room;
     uint32_t *by_graph;          /* classes by their number in the graph */

@@ -228,14 +228,21 @@ HD_UNUSED static void hprof_find_layout(hprof *h, hprof_shape *shape) {
         { 16, 8, 20, 1 }, { 16, 4, 24, 1 }, { 16, 4, 24, 0 }, { 16, 4, 20, 1 }, { 8, 4, 12, 1 }, { 8, 8, 12, 1 } };
     static const struct hprof_layout narrow = { 8, 4, 12, 0 };
     int64_t best = INT64_MIN;
-    if (h->id_size == 4) {
-        h->layout = narrow;
-        return;
-    }
+    if (h->wanted == HD_LAYOUT_FILE) h->layout = (struct hprof_layout){ 0, h->id_size, 0, 0 };
+    else if (h->id_size == 4) h->layout = narrow;
+    if (h->wanted == HD_LAYOUT_FILE || h->id_size == 4) return;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-        int64_t sum = hprof_agreement(h, &layouts[i], shape);
+        uint32_t reference = h->wanted == HD_LAYOUT_WIDE ? 8 : 4;
+        int64_t sum;
+        if (h->wanted && (layouts[i].reference != reference || layouts[i].header == 8)) continue;
+        sum = hprof_agreement(h, &layouts[i], shape);
         if (sum > best) best = sum, h->layout = layouts[i];
     }
+}
+
+/* A layout of the caller counts more than distances. */
+HD_UNUSED static void hprof_forget_gaps(hprof *h) {
+    for (size_t i = 0; i < h->class_count; i++) h->classes[i].gap = h->classes[i].object_gap = 0;
 }
 
 /* Whether objects are next to each other. Dumps of ZGC omit dead objects, so there are gaps between the others. */
@@ -269,6 +276,13 @@ HD_UNUSED static uint32_t hprof_instance_size(const hprof *h, const hprof_class 
     return size ? size : hprof_round(h->layout.header, 8);
 }
 
+/* The bytes of an object's values in the file. */
+HD_UNUSED static uint64_t hprof_size_in_file(const hprof *h, const hprof_sized *s) {
+    if (s->of == HPROF_CLASS) return h->classes[s->length].static_bytes[h->id_size == 8];
+    if (s->of < HPROF_CLASS) return h->classes[s->of].bytes;
+    return (uint64_t)s->length * hprof_width(h, s->of - HPROF_ARRAY);
+}
+
 /* A class object has the static fields of its class behind its own. */
 HD_UNUSED static uint64_t hprof_class_object_size(const hprof *h, uint32_t of, uint32_t plain, bool dense) {
     const hprof_class *c = &h->classes[of];
@@ -289,6 +303,7 @@ HD_UNUSED static bool hprof_sizes(hprof *h) {
         return false;
     }
     hprof_find_layout(h, shape);
+    if (h->wanted) hprof_forget_gaps(h);
     dense = hprof_is_dense(h);
     plain = h->layout.header;
     hprof_class_sizes(h, &h->layout, shape);
@@ -300,9 +315,11 @@ HD_UNUSED static bool hprof_sizes(hprof *h) {
     room_free(&h->lines, shape, room, sizeof *shape);
     for (uint32_t i = 0; i < h->sized_count && !h->status; i++) {
         hprof_sized s = h->sized[i];
-        uint64_t size = s.of == HPROF_CLASS ? hprof_class_object_size(h, s.length, plain, dense)
-                        : s.of < HPROF_CLASS ? h->classes[s.of].size
-                                             : hprof_array_size(h, &h->layout, s.of - HPROF_ARRAY, s.length);
+        uint64_t size = h->wanted == HD_LAYOUT_FILE ? hprof_size_in_file(h, &s)
+                        : s.of == HPROF_CLASS       ? hprof_class_object_size(h, s.length, plain, dense)
+                        : s.of < HPROF_CLASS
+                            ? h->classes[s.of].size
+                            : hprof_array_size(h, &h->layout, s.of - HPROF_ARRAY, s.length);
         h->status = hd_graph_add_size(h->graph, i, size, h->lines.err);
     }
     return !h->status;

@@ -154,7 +154,7 @@ HD_UNUSED static void hprof_take_slots(hprof *h) {
         uint32_t of = h->sized[kept->object].of, array;
         uint32_t says = of < HPROF_CLASS ? h->classes[of].says : HPROF_PLAIN;
         if (says != HPROF_COUNTED && says != HPROF_DEQUE) continue;
-        array = hprof_find(h, (uint64_t)kept->high << 35 | (uint64_t)kept->size << 3);
+        array = hprof_find(h, (uint64_t)kept->high << 32 | kept->size);
         kept->size = 0;
         if (array != HPROF_NONE && h->sized[array].of == HPROF_ARRAY + HPROF_OBJECT)
             kept->size = h->sized[array].length;

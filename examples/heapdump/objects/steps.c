@@ -88,7 +88,8 @@ char *object_text(const objects *o, uint32_t object, size_t most) {
         if (is_of_engine(o, object)) return cut(hd_v8_name(v8, object), most, "");
     }
     if (!v8 && name_of(o, object).len) {
-        char *of = is_class_object(o, object) ? needed(strdup("class")) : class_text(o, object, most), *name = cut(name_of(o, object), most, ""), *text;
+        char *of = is_class_object(o, object) ? needed(strdup("class")) : class_text(o, object, most), *text;
+        char *name = cut(name_of(o, object), most, "");
         if (asprintf(&text, "%s %s", of, name) < 0) text = needed(NULL);
         free(of), free(name);
         return text;

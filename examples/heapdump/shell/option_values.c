@@ -174,6 +174,19 @@ bool take_match(const option_row *o, arguments *a, const char *text) {
     return *(bool *)place(o, a) = !strcmp(text, "process");
 }
 
+bool take_soft(const option_row *o, arguments *a, const char *text) {
+    bool weak = *(bool *)place(o, a) = !strcmp(text, "weak");
+    return weak || !strcmp(text, "strong");
+}
+
+/* Words in the order of HD_LAYOUT_. */
+bool take_layout(const option_row *o, arguments *a, const char *text) {
+    static const char *const words[] = { "found", "compressed", "wide", "file" };
+    for (uint32_t i = HD_LAYOUT_COMPRESSED; i <= HD_LAYOUT_FILE; i++)
+        if (!strcmp(words[i], text)) return *(uint32_t *)place(o, a) = i, true;
+    return false;
+}
+
 bool take_children(const option_row *o, arguments *a, const char *text) {
     (void)o;
     a->record.no_children = !strcmp(text, "no");

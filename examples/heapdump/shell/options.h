@@ -24,7 +24,7 @@ struct option_row {
 option_take take_flag, take_text, take_base, take_bytes, take_some_bytes, take_count, take_depth, take_share;
 option_take take_percent, take_site, take_limit, take_seconds, take_where, take_csv, take_pattern, take_pid;
 option_take take_frames, take_order, take_kind, take_match, take_children, take_metric, take_prune, take_binary;
-option_take take_label, take_format, take_record_format, take_times;
+option_take take_label, take_format, take_record_format, take_times, take_soft, take_layout;
 
 /* option_table.c: rows with the same name are adjacent: forms of the option, or help texts for different commands.
    The first row that fits the command parses the value. */

@@ -55,6 +55,7 @@ hd_options reading_options(const input_options *in, reading *r) {
         .unpackers = tool_unpackers, .unpacker_count = TOOL_UNPACKERS,
         .lenient = !in->strict, .warning = in->quiet ? NULL : on_warning, .progress = on_progress,
         .warning_user = r, .progress_user = r, .decimal_sizes = in->decimal, .format = in->format,
+        .soft_weak = in->soft_weak, .layout = in->layout,
         .formats = own_formats, .format_count = own_format_count
     };
     clock_gettime(CLOCK_MONOTONIC, &r->began);

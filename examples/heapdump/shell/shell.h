@@ -51,6 +51,8 @@ typedef struct input_options {
     const char *format;          /* format of the inputs; NULL: recognized by their first bytes */
     bool format_help;            /* --format help: list the formats */
     bool strict, decimal;
+    bool soft_weak;              /* --soft weak */
+    uint32_t layout;             /* HD_LAYOUT_ */
     bool quiet;                  /* warnings were reported before */
     hd_label *labels;            /* labels for all heaps */
     int label_count;
