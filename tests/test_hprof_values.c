@@ -387,6 +387,49 @@ static void soft_references_hold_by_choice(void **state) {
     }
 }
 
+/* Several dumps. ------------------------------------------------------------------------------------ */
+
+static void keep_warning(void *user, const hd_error *warning) {
+    char *to = user;
+    snprintf(to + strlen(to), 200 - strlen(to), "%s;", warning->message);
+}
+
+/* Files one after the other, with ids of another size; several dumps in a file; a first file without its end. The
+   graph is that of the first dump. Strict reading warns, too. */
+static void of_several_dumps_the_first_is_read(void **state) {
+    (void)state;
+    static const struct { int files; bool same_file, cut; const char *warning; } cases[] = {
+        { 1, false, false, "" }, { 2, false, false, "only the first of 2 heap dumps in the file is read;" },
+        { 3, false, false, "only the first of 3 heap dumps in the file is read;" },
+        { 1, true, false, "only the first of 2 heap dumps in the file is read;" },
+        { 2, false, true, "the end of the heap dump expected, and another file begins;"
+                          "only the first of 2 heap dumps in the file is read;" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        jvm_file f = shop_of("1.0.2", &jvm_compressed, cases[i].same_file ? 0x0c : 0x1c);
+        char warning[200] = "";
+        hd_options o = { .warning = keep_warning, .warning_user = warning, .lenient = cases[i].cut };
+        hd_dump *dump;
+        hd_error err;
+        if (cases[i].cut) f.size -= 9;
+        if (cases[i].same_file) jvm_open(&f, 0x0c), jvm_close(&f);
+        for (int k = 1; k < cases[i].files; k++) {
+            jvm_file more = shop_of("1.0.1", &jvm_narrow, 0x0c);
+            jvm_put(&f, more.data, more.size);
+            free(more.data);
+        }
+        for (size_t chunk = 1; chunk < 400; chunk = 7 * chunk) {
+            hd__reads r = { .data = f.data, .size = f.size, .chunk = chunk };
+            o.formats = &format, o.format_count = 1;
+            *warning = 0;
+            if (hd_read(hd__faults_in(&r), &o, &dump, &err)) fail_msg("case %zu: %s", i, err.message);
+            assert_string_equal(warning, cases[i].warning);
+            assert_int_equal(hd_graph_object_count(hd_dump_graph(dump)), 22);
+            hd_dump_free(dump);
+        }
+        free(f.data);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_have_a_name_and_a_state),
@@ -396,6 +439,7 @@ int main(void) {
         cmocka_unit_test(damaged_collections_have_no_count),
         cmocka_unit_test(a_layout_overrides_the_distances),
         cmocka_unit_test(soft_references_hold_by_choice),
+        cmocka_unit_test(of_several_dumps_the_first_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

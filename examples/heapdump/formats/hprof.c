@@ -109,7 +109,7 @@ static void hprof_record(hprof *h) {
     length = hprof_get32(h->lines.window->at + 5);
     end = offset + HPROF_HEAD + length;
     h->lines.window->at += HPROF_HEAD;
-    switch (tag) {
+    switch (h->behind && tag < HPROF_DUMP ? 0x0a : tag) { /* 0x0a: a record that is skipped */
     case HPROF_STRING_RECORD: hprof_take_string(h, length); break;
     case HPROF_LOAD_CLASS: hprof_take_class(h, length); break;
     case HPROF_FRAME: hprof_take_frame(h, length); break;
@@ -131,21 +131,6 @@ static void hprof_record(hprof *h) {
     }
     at = hprof_offset(h);
     if (!h->status && !h->cut && at < end) hprof_skip(h, end - at);
-}
-
-/* All records. A dump without its end, or no dump: the file was cut off. */
-static void hprof_records(hprof *h) {
-    while (!h->status && !h->cut) {
-        if (hprof_need(h, 1)) {
-            hprof_record(h);
-            continue;
-        }
-        h->cut = false;
-        break;
-    }
-    if (h->cut) hprof_wrong(h, hprof_offset(h), "the file was cut off inside a record");
-    else if (h->open) hprof_wrong(h, hprof_offset(h), "the end of the heap dump expected: the file was cut off");
-    else if (!h->dumps) hprof_wrong(h, hprof_offset(h), "a heap dump expected, and the file ends");
 }
 
 /* Fails for good: without a header nothing can be read. */
@@ -177,6 +162,52 @@ static bool hprof_header(hprof *h) {
     h->time_ms = hprof_get64(p + n + 5);
     if (h->id_size != 4 && h->id_size != 8) return hprof_bad_header(h, HD_UNSUPPORTED, n + 1);
     return hprof_skip(h, n + 13);
+}
+
+/* Skips the header of another file, as `cat` appends it. False: none is here. */
+static bool hprof_next_file(hprof *h) {
+    char version[sizeof h->version];
+    uint32_t id_size = h->id_size;
+    bool here = h->dumps + h->open && hprof_need(h, sizeof "JAVA PROFILE 1.0.1" + 12) &&
+                hprof_detect(h->lines.window->at, (size_t)(h->lines.window->end - h->lines.window->at));
+    h->cut = false;
+    if (!here) return false;
+    if (h->open) hprof_wrong(h, hprof_offset(h), "the end of the heap dump expected, and another file begins");
+    memcpy(version, h->version, sizeof version);
+    h->dumps += h->open;
+    h->open = false, h->behind = true;
+    if (!hprof_header(h)) return false;
+    memcpy(h->version, version, sizeof version);
+    h->id_size = id_size;
+    return true;
+}
+
+/* Only the first dump is read. */
+static void hprof_warn_of_others(const hprof *h) {
+    const hd_options *o = &h->lines.reporter->options;
+    hd_error others = HD_ZERO;
+    if (h->dumps + h->open < 2 || !o->warning) return;
+    others.status = HD_UNSUPPORTED;
+    others.offset = HD_UNKNOWN;
+    snprintf(others.message, sizeof others.message, "only the first of %llu heap dumps in the file is read",
+             (unsigned long long)(h->dumps + h->open));
+    o->warning(o->warning_user, &others);
+}
+
+/* All records. A dump without its end, or no dump: the file was cut off. */
+static void hprof_records(hprof *h) {
+    while (!h->status && !h->cut) {
+        if (hprof_next_file(h)) continue;
+        if (!h->status && hprof_need(h, 1)) {
+            hprof_record(h);
+            continue;
+        }
+        h->cut = false;
+        break;
+    }
+    if (h->cut) hprof_wrong(h, hprof_offset(h), "the file was cut off inside a record");
+    else if (h->open) hprof_wrong(h, hprof_offset(h), "the end of the heap dump expected: the file was cut off");
+    else if (!h->dumps) hprof_wrong(h, hprof_offset(h), "a heap dump expected, and the file ends");
 }
 
 /* The end of reading. ---------------------------------------------------------------------------- */
@@ -300,6 +331,7 @@ hd_status hprof_read(hd_dump *dump, hd_in in, const hd_options *options, hd_erro
     }
     if (!hprof_begin(h, dump, in, options, err) || !hprof_header(h)) return h->status;
     hprof_records(h);
+    if (!h->status) hprof_warn_of_others(h);
     if (!h->status) hprof_seal(h, options);
     return h->status;
 }

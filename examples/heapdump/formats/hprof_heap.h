@@ -118,7 +118,7 @@ HD_UNUSED static bool hprof_instance(hprof *h, uint64_t id, uint32_t class_index
         for (uint32_t r = 0; r < part->ref_count; r++) {
             hprof_ref ref = h->refs[part->ref + r];
             uint64_t target = hprof_id(h, data + (size - left) + ref.offset);
-            bool weak = (h->soft_weak ? c->holds != HPROF_STRONG : c->holds == HPROF_WEAK) && ref.name == h->referent_name &&
+            bool weak = c->holds >= (h->soft_weak ? HPROF_SOFT : HPROF_WEAK) && ref.name == h->referent_name &&
                         hprof_is(h, part->name, "java/lang/ref/Reference");
             if (!hprof_refer(h, &b, target, ref.name, weak ? HPROF_WEAK : HPROF_STRONG)) return false;
         }

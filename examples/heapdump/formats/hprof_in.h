@@ -123,6 +123,7 @@ typedef struct hprof {
     uint64_t time_ms;
     bool cut;                    /* the input ended inside a record */
     bool open;                   /* segments of a dump without its end so far */
+    bool behind;                 /* in another file that was appended to the first one */
 
     room_text names;             /* of all strings */
     hprof_text *texts;

@@ -42,8 +42,8 @@ const option_row option_rows[] = {
       "whether soft references of Java keep objects alive [strong]" },
     { "", "layout", "compressed|wide|file", take_layout, AT(input.layout),
       "sizes in Java dumps [by addresses of objects]\n"
-      "compressed and wide: references have 4 or 8 bytes. file: the bytes of fields and elements in the file, with no "
-      "headers or padding. Without this option, the distances between objects show the layout of the JVM." },
+      "compressed and wide: references have 4 or 8 bytes. file: the bytes of fields and elements in the file, with "
+      "no headers or padding. Without this option, the distances between objects show the layout of the JVM." },
     { "", "decimal", NULL, take_flag, AT(input.decimal), "read sizes in .NET dumps as decimal [hexadecimal]" },
 
     { "", "format", "NAME", take_format, AT(input.format),
