@@ -254,8 +254,9 @@ static const command rows[] = {
       "objects of the class were freed. The column 'live' counts the objects that a GC root reaches. The last two "
       "columns also count garbage. If a snapshot has more than 1008 live classes, the sizes of the smallest classes "
       "are lower bounds, marked with >. Exact sizes take up to 16 passes over the objects.",
-      .options = "top all wide bytes json csv" FILES JAVA,
-      .examples = "heapdump classes app.dartheap" },
+      .options = "top all by wide bytes json csv" FILES JAVA,
+      .examples = "heapdump classes app.dartheap\n"
+                  "heapdump classes --by loader app.hprof" },
     { .name = "retained", .run = run_retained, .brief = "list the largest holders",
       .summary = "list the objects with the largest retained size", .usage = "[OPTIONS] FILE...",
       .help = "Lists the objects with the largest retained size. The retained size of an object is the memory that "

@@ -124,7 +124,9 @@ static int classes_json(const arguments *a, const objects *o, hd_json *j) {
     return DONE;
 }
 
-int run_classes(const arguments *a) { return each_graph(a, "files", true, classes_text, classes_json); }
+int run_classes(const arguments *a) {
+    return a->view.by ? class_groups_run(a) : each_graph(a, "files", true, classes_text, classes_json);
+}
 
 /* retained -------------------------------------------------------------------------------------- */
 

@@ -18,6 +18,8 @@ typedef struct class_list {
 
 /* classes.c: the caller frees list->lines. */
 int class_list_open(const objects *o, class_list *list);
+/* class_groups.c: classes --by */
+int class_groups_run(const arguments *a);
 
 /* graphs.c */
 void graph_info_text(const arguments *a, FILE *out, const hd_dump *dump, const hd_graph *graph);

@@ -19,6 +19,7 @@ static const csv_rows all_rows[] = {
     { "info", "files.heaps", "file format", "" },
     { "info", "files", "", "" },
     { "classes", "files.classes", "file", "" },
+    { "classes", "files.groups", "file", "" },
     { "retained", "files.objects", "file", "" },
     { "retained", "files", "", "" },
     { "path", "files.rows", "file", "" },

@@ -122,6 +122,9 @@ const option_row option_rows[] = {
       "An axis is a property of blocks. All profiles have backtrace (the call stack), and most have type. MemProf "
       "profiles also have size, lifetime, heat and binary. In pprof profiles, each label is an axis. Recordings "
       "with --ages have age, and recordings with --threads have thread." },
+    { "classes", "by", "package|loader", take_text, AT(view.by),
+      "add up the classes of each package, or of each class loader\n"
+      "A package or loader retains each object only once. Only heap dumps of Java VMs have class loaders." },
     { "pages", "by", "SITE", take_text, AT(view.by),
       "list by function, stack (call stack) or type [function]\n"
       "The type of a block is the executable or library that allocated the block, unless the program sets a type." },

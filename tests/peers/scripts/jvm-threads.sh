@@ -29,6 +29,18 @@ check "a format without threads" "1 heapdump: $data/small.dartheap (dart): the f
 
 check "a merged path names the class of a static field" "      24 B   50.0%  1    JNI global: Shop\$Toy › name: java.lang.String › value: byte[]
       24 B   50.0%  1    system class: class Shop › Shop.next: byte[]" "$("$tool" path --class 'byte[]' "$data/shop.hprof" | tail -2)"
+check "classes by package" "retained live bytes live count classes package
+1.2 KiB 94.9% 1.1 KiB 7 5 java.lang
+112 B 9.0% 64 B 2 1 (no package)
+48 B 3.8% 48 B 2 1 (primitive arrays)
+0 B 0.0% 0 B 0 1 java.lang.ref" "$("$tool" classes --by package "$data/shop.hprof" | sed 's/  */ /g; s/^ //')"
+check "classes by loader" '["(bootstrap loader)",1248,1248,11,8]' \
+  "$("$tool" classes --by loader --json "$data/shop.hprof" | jq -c '.files[0].groups[] | [.loader, .retained, .live_bytes, .live_objects, .classes]')"
+check "another word after --by" "2 heapdump: classes --by takes package or loader, not 'x'; see heapdump help classes" \
+  "$("$tool" classes --by x "$data/shop.hprof" 2> err && echo 0 || echo "$? $(cat err)")"
+check "a format without class loaders" "1 heapdump: $data/small.dartheap: the file has no class loaders; heap dumps of Java VMs (hprof) have them" \
+  "$("$tool" classes --by loader "$data/small.dartheap" 2> err && echo 0 || echo "$? $(cat err)")"
+check "--soft and --layout" "32 40 24" "$(for l in compressed wide file; do "$tool" object --json --layout $l --soft weak "$data/shop.hprof" 3758096600 | jq '.files[0].bytes'; done | paste -sd' ')"
 check "super classes are no list" "     512 B   50.0%  1      <super>: class java.lang.Object" \
   "$("$tool" path --class java.lang.Class "$data/shop.hprof" | tail -1)"
 
