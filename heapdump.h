@@ -20115,12 +20115,16 @@ static uint64_t hd__sight_contexts(const hd__sight *v) {
     return (uint64_t)HD__ATOMIC_LOAD_RELAXED(&v->record->first_node) + hd__sight_rows(&v->record->nodes);
 }
 
-/* Number of sites now. In an honest record a context has at most one. */
+/* Number of sites now that are readable: a region may have grown behind the observer's part of it. In an honest
+   record a context has at most one site. */
 static uint32_t hd__sight_sites(const hd__sight *v) {
-    uint32_t sites = hd__sight_rows(&v->record->sites);
+    const hd__column *c = &v->record->sites;
+    uint32_t sites = hd__sight_rows(c), row = 0;
     uint64_t contexts = hd__sight_contexts(v), most = v->size / sizeof(hd__shown_site);
     if (sites > contexts) sites = (uint32_t)contexts;
-    return v->base && most < sites ? (uint32_t)most : sites;
+    if (v->base && most < sites) sites = (uint32_t)most;
+    while (row < sites && hd__sight_row(v, c, row, sizeof(hd__shown_site))) row = 2 * row + (1u << HD__SEGMENT_BITS);
+    return row < sites ? row : sites;
 }
 
 static void hd__sight_close(hd__sight_reading *r) {
@@ -20272,7 +20276,11 @@ static bool hd__sight_settle(hd__sight_reading *r) {
             r->read[i].moved = true;
             r->moved[r->moved_count++] = i;
         }
-        if (r->moved_count == before) return true;
+        if (r->moved_count == before) {
+            uint32_t all = hd__sight_rows(&r->view->record->sites);
+            if (all > r->sites) r->halves.ended += all - r->sites; /* not readable: each may have a block */
+            return true;
+        }
         if (!hd__sight_together(r)) break;
     }
     hd__sight_unsettled(r);
@@ -20523,6 +20531,7 @@ static hd_status hd__snapshot_blocks(hd__snapshot *s, hd__sight_meanwhile *halve
     const uint32_t *mark = &s->view.record->moves;
     for (int round = 1;; round++) {
         uint32_t before = HD__ATOMIC_LOAD(mark), after;
+        bool again;
         if (s->aged) hd__mem_cfree(s->mem, s->aged, (size_t)s->aged_sites + 1, sizeof *s->aged);
         s->aged_sites = hd__sight_sites(&s->view);
         s->aged = (hd__snapshot_by_age *)hd__mem_calloc(s->mem, (size_t)s->aged_sites + 1, sizeof *s->aged);
@@ -20531,9 +20540,12 @@ static hd_status hd__snapshot_blocks(hd__snapshot *s, hd__sight_meanwhile *halve
         if (!s->now) hd__sight_blocks(&s->view, hd__snapshot_newest, s);
         halves->begun = hd__sight_blocks(&s->view, hd__snapshot_age, s);
         after = HD__ATOMIC_LOAD(mark);
-        halves->ended = hd__sight_ended(before, after) + s->late;
+        halves->ended = hd__sight_ended(before, after);
         halves->begun += after & HD__SIGHT_BEGUN;
-        if (round == ROUNDS || (!halves->ended && (!halves->begun || s->options->ended))) return HD_OK;
+        again = halves->ended || (halves->begun && !s->options->ended) ||
+            (s->late && s->aged_sites < hd__sight_sites(&s->view));
+        halves->ended += s->late;
+        if (!again || round == ROUNDS) return HD_OK;
     }
 }
 

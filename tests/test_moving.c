@@ -19,11 +19,11 @@ enum { ROUNDS = 50 };
 #else
 enum { ROUNDS = 300 };
 #endif
-enum { SIZE = 100, FILLERS = 500 };
+enum { SIZE = 100, FILLERS = 500, NAMES = 1024 };
 
 static uint8_t *region;
 static hd_recorder *rec;
-static char names[FILLERS][8];
+static char names[NAMES][8];
 static bool over;                /* the thread ends */
 static unsigned moves_left, moved;
 static bool spins;               /* the thread waits a little after each move */
@@ -31,7 +31,7 @@ static bool spins;               /* the thread waits a little after each move */
 static int setup(void **state) {
     (void)state;
     region = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    for (unsigned i = 0; i < FILLERS; i++) snprintf(names[i], sizeof names[i], "f%u", i);
+    for (unsigned i = 0; i < NAMES; i++) snprintf(names[i], sizeof names[i], "f%u", i);
     over = false;
     moved = 0;
     return hd_region_init(region, BYTES, NULL);
@@ -88,6 +88,16 @@ static uint64_t blocks_of(hd_allocator allocator, hd_heap_kind kind, uint32_t *u
     return blocks;
 }
 
+static uint64_t blocks_in(uint64_t readable, uint32_t *under_way) {
+    hd_snapshot_options options = { .under_way = under_way };
+    hd_profile *p;
+    uint64_t blocks;
+    assert_int_equal(hd_recorder_view_snapshot(region, readable, 0, &options, &p, NULL), HD_OK);
+    blocks = hd_profile_blocks(p);
+    hd_profile_free(p);
+    return blocks;
+}
+
 static void a_block_moves_to_new_call_stacks(void **state) {
     const hd_allocator moving = { move_and_allocate, NULL };
     (void)state;
@@ -103,6 +113,29 @@ static void a_block_moves_to_new_call_stacks(void **state) {
             assert_int_equal(under_way, 0);
         }
         assert_true(moved > 20);
+    }
+}
+
+/* The readable part of the region ends before the new call stacks, as if it had grown meanwhile. */
+static void a_block_moves_behind_the_readable_part(void **state) {
+    (void)state;
+    for (int ages = 0; ages < 2; ages++) {
+        uint64_t readable, blocks;
+        uint32_t under_way = 0;
+        teardown(state);
+        setup(state);
+        create(ages);
+        hd_record_alloc(rec, at(1), SIZE, "first");
+        readable = hd_region_used(region, BYTES);
+        for (unsigned i = 0; i < 1023; i++) resize(1, 1, SIZE, names[i]);
+        assert_int_equal(blocks_in(readable, &under_way), 1);
+        assert_int_equal(under_way, 0);
+        resize(1, 1, SIZE, names[1023]);           /* in the second segment of sites */
+        blocks = blocks_in(readable, &under_way);
+        assert_int_equal(blocks, 0);
+        assert_int_equal(under_way, 1);
+        assert_int_equal(blocks_in(BYTES, &under_way), 1);
+        assert_int_equal(under_way, 0);
     }
 }
 
@@ -214,6 +247,7 @@ static void a_block_moves_far_away(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_block_moves_to_new_call_stacks, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_block_moves_behind_the_readable_part, setup, teardown),
         cmocka_unit_test_setup_teardown(new_call_stacks_are_limited_by_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(a_block_changes_its_type, setup, teardown),
         cmocka_unit_test_setup_teardown(a_block_changes_its_type_with_ages, setup, teardown),

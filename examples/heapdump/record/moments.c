@@ -22,6 +22,21 @@ static uint32_t clock_of(const recording *r, const process *p, uint64_t time_us)
     return r->region.is_ours && time_us > from ? (uint32_t)((time_us - from) / 1000) : 0;
 }
 
+/* Takes a snapshot. If the region grew meanwhile, sites behind the readable part may have blocks: then takes it
+   again. */
+static hd_status heap_read(recording *r, const process *p, hd_snapshot_options *options, hd_profile **out,
+                           hd_error *err) {
+    enum { TRIES = 3 };
+    for (int tries = 1;; tries++) {
+        uint64_t bytes = region_bytes(&r->region, &options->options.limits);
+        hd_status failed = hd_recorder_view_snapshot(r->region.base, bytes, p->number, options, out, err);
+        region_was_read(&r->region);
+        if (failed || !*options->under_way || tries == TRIES) return failed;
+        if (hd_region_used(r->region.base, r->region.size) <= bytes) return failed;
+        hd_profile_free(*out);
+    }
+}
+
 /* The current heap of a process, or its heap at its end. tick: its number in the time line; 0: not part of it. Adds
    operations that did not end meanwhile to *under_way. Waits for them until a second after the moment: many processes
    may be stopped. */
@@ -31,13 +46,11 @@ static int heap_take(recording *r, process *p, hd_heap_kind kind, uint32_t momen
     uint32_t count = 0;
     hd_snapshot_options options = { .kind = kind, .now = clock_of(r, p, time_us), .under_way = &count,
                                     .ended = p->ended || now_us() - time_us > PATIENCE_US };
-    uint64_t bytes = region_bytes(&r->region, &options.options.limits);
     hd_profile *profile;
     hd_error err;
     hd_status failed;
     if (p->refused) return BAD_INPUT;
-    failed = hd_recorder_view_snapshot(r->region.base, bytes, p->number, &options, &profile, &err);
-    region_was_read(&r->region);
+    failed = heap_read(r, p, &options, &profile, &err);
     *under_way += count;
     if (failed) {
         r->short_of_memory |= failed == HD_OUT_OF_MEMORY;
