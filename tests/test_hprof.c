@@ -420,6 +420,25 @@ static void names_are_those_of_threads_and_constants(void **state) {
     }
 }
 
+/* A root has 64 bytes of its thread's name at most: whole characters. */
+static void long_names_of_threads_are_cut(void **state) {
+    (void)state;
+    uint64_t name[9];
+    jvm_file f = begin_dump("1.0.2", &jvm_compressed, 0x1c, name);
+    jvm_slot_of slot[] = { { 0, 2, 0 } };
+    char text[71], expected[200];
+    hd_dump *dump;
+    memset(text, 'x', 70), text[70] = 0, text[63] = '\xe9';
+    slot[0].value = jvm_put_text(&f, &jvm_compressed, shop_class(SHOP_STRING), text);
+    jvm_put_root(&f, 0x08, f.next, 1, 0);
+    jvm_put_instance(&f, jvm_place_at(&f, 16), shop_class(SHOP_THREAD), 1, slot);
+    end_dump(&f);
+    dump = read_file(&f);
+    snprintf(expected, sizeof expected, "internal 13: thread %.63s\xe2\x80\xa6\n", text);
+    assert_text(text_from(dump, -1, false), expected);
+    hd_dump_free(dump);
+}
+
 /* The name of a constant is no name if it is no string, or a string without a text. */
 static void names_are_strings(void **state) {
     (void)state;
@@ -1079,6 +1098,7 @@ int main(void) {
         cmocka_unit_test(roots_have_kind_thread_and_frame),
         cmocka_unit_test(values_are_shown),
         cmocka_unit_test(names_are_those_of_threads_and_constants),
+        cmocka_unit_test(long_names_of_threads_are_cut),
         cmocka_unit_test(names_are_strings),
         cmocka_unit_test(names_of_threads_are_found_by_any_ids),
         cmocka_unit_test(strings_are_latin1_or_utf16),

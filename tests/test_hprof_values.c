@@ -291,6 +291,29 @@ static void wrapped_and_concurrent_collections_count(void **state) {
     hd_dump_free(dump);
 }
 
+/* A subclass of HashSet may have a field "map" of its own. What is no map has no count. */
+static void sets_count_by_their_own_map(void **state) {
+    (void)state;
+    static const char *const names[] = { "java/util/HashMap", "java/util/HashSet", "MySet", "java/lang/Integer" };
+    jvm_file f = jvm_begin("1.0.2", 8);
+    jvm_slot_of size[] = { { jvm_put_string(&f, "size"), 10, 3 } }, map[] = { { jvm_put_string(&f, "map"), 2, 0 } },
+                number[] = { { jvm_put_string(&f, "value"), 10, 5 } };
+    const jvm_slot_of *fields[] = { size, map, map, number };
+    hd_dump *dump;
+    for (unsigned i = 0; i < 4; i++) jvm_put_load(&f, i + 1, class_id(i), jvm_put_string(&f, names[i]));
+    jvm_open(&f, 0x1c);
+    for (unsigned i = 0; i < 4; i++)
+        jvm_put_class(&f, (jvm_class_dump){ .id = class_id(i), .super = i == 2 ? class_id(1) : 0, .fields = 1 }, fields[i]);
+    jvm_put_instance(&f, 0x1000, class_id(0), 1, size);
+    jvm_put_instance(&f, 0x1010, class_id(3), 1, number);
+    for (uint64_t i = 0; i < 2; i++)
+        jvm_put_instance(&f, 0x1020 + 0x10 * i, class_id(2), 2, (jvm_slot_of[]){ { 0, 2, 0x1010 - 0x10 * i }, { 0, 2, 0x1000 + 0x10 * i } });
+    dump = read_file(&f);
+    assert_true(value_of(dump, 0x1020).kind == HD_VALUE_LENGTH && value_of(dump, 0x1020).number == 3);
+    assert_int_equal(value_of(dump, 0x1030).kind, HD_VALUE_NONE);
+    hd_dump_free(dump);
+}
+
 /* Counts below zero, and fields that the file does not have, give no value. */
 static void damaged_collections_have_no_count(void **state) {
     (void)state;
@@ -436,6 +459,7 @@ int main(void) {
         cmocka_unit_test(threads_have_their_stack_and_locals),
         cmocka_unit_test(collections_count_their_elements),
         cmocka_unit_test(wrapped_and_concurrent_collections_count),
+        cmocka_unit_test(sets_count_by_their_own_map),
         cmocka_unit_test(damaged_collections_have_no_count),
         cmocka_unit_test(a_layout_overrides_the_distances),
         cmocka_unit_test(soft_references_hold_by_choice),

@@ -101,10 +101,10 @@ HD_UNUSED static int hprof_compare_named(const void *a, const void *b) {
 
 /* Values. ------------------------------------------------------------------------------------------ */
 
-/* The object in a field of this name, or HD_NONE. */
+/* The object in a field of this name, or HD_NONE. A subclass may have another field with the name: it comes first. */
 HD_UNUSED static uint32_t hprof_field(const hprof *h, uint32_t object, const char *name) {
     hd_object o = hd_graph_object(h->graph, object);
-    for (uint32_t i = 0; i < o.reference_count; i++)
+    for (uint32_t i = o.reference_count; i--;)
         if (hd_str_equal(hd_graph_field(h->graph, object, i), hd_cstr(name))) return o.references[i];
     return HD_NONE;
 }
@@ -185,7 +185,7 @@ HD_UNUSED static void hprof_count_value(const hprof *h, uint32_t object, const h
     const hprof_kept *kept = hprof_kept_of(h, object);
     const hprof_rule *rule = hprof_own_rule(h, c);
     int64_t count;
-    if (!kept || !rule) return;
+    if (!kept || !rule || rule->says < HPROF_COUNTED) return;
     count = kept->type == HPROF_LONG ? (int64_t)kept->at : (int32_t)kept->at;
     if (rule->says == HPROF_DEQUE) {
         count = (int64_t)(int32_t)kept->at - (int32_t)(kept->at >> 32);

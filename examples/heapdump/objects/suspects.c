@@ -72,6 +72,7 @@ static int shot_open(const char *file, hd_dump *dump, shot *s) {
 
 /* Columns that only the last snapshot has. */
 static void shot_prepare(shot *s) {
+    enum { TRIED = 100 };
     const hd_dominators *d = s->o.dominators;
     const hd_v8 *v8 = hd_dump_v8(s->o.dump);
     s->heaviest = needed(malloc(((size_t)d->count + 1) * sizeof *s->heaviest));
@@ -83,7 +84,8 @@ static void shot_prepare(shot *s) {
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], above = d->parent[o];
         uint8_t *named = &s->named[s->class_of[o]];
-        if (!v8 && !*named) *named = name_of(&s->o, o).len ? 1 : 2; /* one object of a class is enough */
+        if (!v8 && *named != 1 && *named < TRIED)
+            *named = name_of(&s->o, o).len ? 1 : (uint8_t)(*named + 1 + !*named);
         if (above == HD_NONE) continue;
         if (s->heaviest[above] == HD_NONE || d->retained[o] > d->retained[s->heaviest[above]]) s->heaviest[above] = o;
     }

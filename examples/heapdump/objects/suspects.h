@@ -25,7 +25,8 @@ typedef struct shot {
     uint8_t *role;
     uint32_t *class_of;
     const char **closure;        /* name of a closure; else NULL */
-    uint8_t *named;              /* by class: 1 if its objects have names, as threads of HPROF have */
+    uint8_t *named;              /* by class: 1 if its objects have names, as threads of HPROF have; else how many of
+                                    them were tried, plus 1 */
     const char **label;          /* name of the reference to it on the shortest path; equal names are one pointer */
     uint32_t *heaviest;          /* the child in the dominator tree that retains most; HD_NONE: none */
     uint32_t *period;            /* of the list that begins here, along the heaviest children; 0: none */
