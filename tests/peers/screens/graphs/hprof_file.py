@@ -18,7 +18,7 @@ Class = collections.namedtuple("Class", "id super loader signers domain statics 
 Instance = collections.namedtuple("Instance", "id of data late")       # late: its class or a super class comes later
 Objects = collections.namedtuple("Objects", "id of elements")
 Primitives = collections.namedtuple("Primitives", "id type length data")
-RootRecord = collections.namedtuple("RootRecord", "id tag thread frame")
+RootRecord = collections.namedtuple("RootRecord", "id tag thread frame stack")
 
 
 class Bytes:
@@ -87,8 +87,8 @@ class File:
             self.frames[id] = method, source, body.number(4), struct.unpack(">i", body.take(4))[0]
             self.frame_records += 1
         elif tag == 0x05:
-            _, thread, n = body.number(4), body.number(4), body.number(4)
-            self.traces[thread] = [body.id() for _ in range(n)]
+            serial, _, n = body.number(4), body.number(4), body.number(4)
+            self.traces[serial] = [body.id() for _ in range(n)]
             self.trace_records += 1
         elif tag == 0x1c:
             while not self.dumps and body.at < length:
@@ -136,7 +136,7 @@ class File:
             id, _, numbers = b.id(), [b.id() for _ in range(ids)], [b.number(4) for _ in range(words)]
             if id:
                 frame = numbers[1] if words == 2 and tag != 8 and numbers[1] != 0xffffffff else None
-                self.roots.append(RootRecord(id, tag, numbers[0] if words else None, frame))
+                self.roots.append(RootRecord(id, tag, numbers[0] if words else None, frame, numbers[1] if tag == 8 else None))
         else:
             raise Unreadable(f"a part: {tag}")
 

@@ -11,8 +11,17 @@ LETTERS = {"Z": "boolean", "C": "char", "F": "float", "D": "double", "B": "byte"
 TYPES = dict(zip(range(4, 12), "ZCFDBSIJ"))
 PARTS = "<super>", "<class loader>", "<signers>", "<protection domain>"
 HOLDS = {"java/lang/ref/SoftReference": STRONG, "java/lang/ref/WeakReference": WEAK, "java/lang/ref/PhantomReference": WEAK}
-BOXES = {"java/lang/" + n for n in ("Boolean", "Character", "Float", "Double", "Byte", "Short", "Integer", "Long")}
+CELL = "java/util/concurrent/ConcurrentHashMap$CounterCell"
+BOXES = {CELL} | {"java/lang/" + n for n in ("Boolean", "Character", "Float", "Double", "Byte", "Short", "Integer", "Long")}
 NAMED = "java/lang/Enum", "java/lang/Thread"
+# Collections: the fields with the number of elements and the array, and elements of the array for each slot.
+COUNTED = {"java/util/" + n: rule for n, rule in {
+    "ArrayList": ("size", "elementData", 1), "EnumMap": ("size", "vals", 1), "HashMap": ("size", "table", 1),
+    "Hashtable": ("count", "table", 1), "IdentityHashMap": ("size", "table", 2), "LinkedList": ("size", None, 1),
+    "PriorityQueue": ("size", "queue", 1), "TreeMap": ("size", None, 1), "Vector": ("elementCount", "elementData", 1),
+    "WeakHashMap": ("size", "table", 1), "concurrent/ConcurrentHashMap": ("baseCount", "table", 1)}.items()}
+DEQUE = "java/util/ArrayDeque"
+WRAPPED = {"java/util/HashSet": "map", "java/util/TreeSet": "m", "java/util/Properties": "map"}
 NONE = Value(0, None, None, None, None)
 SIGNED = {8: 8, 9: 16, 10: 32, 11: 64}
 
@@ -24,6 +33,11 @@ def java_name(name):
         name = name[ranks:]
         name = LETTERS.get(name) or re.sub("^L(.*);$", r"\1", name)
     return name.replace("/", ".") + "[]" * ranks
+
+
+def fill(count, slots):
+    """"12 of 4,096 slots", "1 element"."""
+    return f"{count:,}" + (f" of {slots:,} slot{'s' * (slots != 1)}" if slots else f" element{'s' * (count != 1)}")
 
 
 class Hprof(Graph):
@@ -155,6 +169,35 @@ class Hprof(Graph):
         kept = kept[:len(kept) // step * step]
         return Value(6 if wide else 5, None, len(array.data) // step, len(kept) // step, kept.decode(code, errors="surrogatepass"))
 
+    def own(self, x, of):
+        """Values of the fields that one class declares: {name: number}; a reference is an id."""
+        return {name: n - (n >> SIGNED[t] - 1 << SIGNED[t]) if t in SIGNED else n for c, name, t, n in self.values_of(x) if c == of}
+
+    def slots(self, id, each=1):
+        array = self.item(id)
+        return len(array.elements) // each if isinstance(array, Objects) else 0
+
+    def count(self, x):
+        """The number of elements of a collection and of slots for them; None: no collection."""
+        kind = self.is_a(x, [*COUNTED, *WRAPPED, DEQUE])
+        if kind in WRAPPED:
+            inner = self.item(self.own(x, kind).get(WRAPPED[kind]))
+            if isinstance(inner, Instance):
+                return self.count(inner)
+            kind = self.is_a(x, COUNTED)       # Properties before JDK 9
+        if kind is None:
+            return None
+        own = self.own(x, kind)
+        if kind == DEQUE:
+            slots = self.slots(own.get("elements"))
+            n = own["tail"] - own["head"]
+            return n + slots * (n < 0), slots
+        size, array, each = COUNTED[kind]
+        cells = self.item(own.get("counterCells"))
+        if isinstance(cells, Objects):
+            own[size] += sum(self.own(c, CELL)["value"] for c in map(self.item, cells.elements) if isinstance(c, Instance))
+        return None if own[size] < 0 else (own[size], self.slots(own.get(array), each))
+
     def value(self, x):
         if isinstance(x, Class):
             return Value(8, None, None, None, self.classes[self.number_of_class[x.id]][0])
@@ -171,20 +214,25 @@ class Hprof(Graph):
             bits = SIGNED.get(type)
             return Value(2, n != 0, None, None, None) if type == 4 else \
                 Value(3, n - (n >> bits - 1 << bits) if bits else n, None, None, None)
-        return self.text(x)
+        count = self.count(x)
+        return Value(7, None, count[0], None, fill(*count)) if count else self.text(x)
 
     # Roots ---------------------------------------------------------------------------------------
 
     def thread_name(self, serial):
         objects = [r.id for r in self.file.roots if r.tag == 0x08 and r.thread == serial]
-        x = self.item(objects[-1]) if objects else None
-        name = self.value(x).text or "" if isinstance(x, Instance) and self.is_a(x, NAMED) else ""
+        x = self.item(objects[0]) if objects else None
+        name = self.value(x).text or "" if isinstance(x, Instance) and self.is_a(x, NAMED[1:]) else ""
         raw = name.encode(errors="surrogatepass")
         return name if len(raw) <= PART else raw[:PART].decode(errors="ignore") + "…"
 
     def frame_text(self, thread, frame):
-        f = self.file
-        trace = f.traces.get(thread, [])
+        """A stack belongs to the first thread whose root names it."""
+        f, taken = self.file, {}
+        for r in f.roots:
+            if r.tag == 0x08 and r.thread not in taken:
+                taken[r.thread] = None if r.stack in taken.values() else r.stack
+        trace = f.traces.get(taken.get(thread), [])
         if frame is None or frame >= len(trace) or trace[frame] not in f.frames:
             return ""
         method, source, serial, line = f.frames[trace[frame]]

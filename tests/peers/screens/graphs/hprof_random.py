@@ -80,14 +80,46 @@ class Heap:
         number = self.kind("java/lang/Number", o)
         self.boxes = {t: self.kind("java/lang/" + n, o if t < 6 else number, [("value", t)]) for t, n in BOXES.items()}
         self.loader = self.kind("java/lang/ClassLoader", o, [("parent", 2), ("classes", 2)])
+        self.collections(o)
         self.node = self.kind("java/util/LinkedList$Node", o, [("item", 2), ("next", 2), ("prev", 2)])
         self.arrays = {t: self.kind("[" + l, o) for t, l in LETTERS.items()}
         self.arrays[2] = self.kind("[Ljava/lang/Object;", o)
         self.grid = self.kind("[[I", o)
 
+    def collections(self, o):
+        """Maps, lists and sets; a program's class may have a field of the same name as the collection."""
+        own = self.r.randint(0, 1)
+        map_ = self.kind("java/util/AbstractMap", o, [("keySet", 2)])
+        self.map = self.kind("java/util/HashMap", map_, [("table", 2), ("size", 10), ("threshold", 10)])
+        self.set = self.kind("java/util/HashSet", o, [("map", 2)])
+        self.concurrent = self.kind("java/util/concurrent/ConcurrentHashMap", map_, [("table", 2), ("baseCount", 11), ("counterCells", 2)])
+        self.counter_cell = self.kind("java/util/concurrent/ConcurrentHashMap$CounterCell", o, [("value", 11)])
+        self.deque = self.kind("java/util/ArrayDeque", o, [("elements", 2), ("head", 10), ("tail", 10)])
+        self.kinds_of_map = [self.map, self.kind("MyMap", self.map, [("table", 2), ("size", 10)] * own),
+                             self.kind("java/util/IdentityHashMap", map_, [("table", 2), ("size", 10)])]
+        self.sets = [self.set, self.kind("MySet", self.set, [("map", 2)] * own)]
+
+    def collection(self):
+        r, n = self.r, self.r.choice((0, 1, 3, 12))
+        table = self.thing(self.arrays[2], [self.some(.6) for _ in range(r.choice((1, 16, 64)))], type=2) if r.random() < .8 else None
+        what = r.randint(0, 3)
+        if what == 0:
+            m = self.instance(self.concurrent, ConcurrentHashMap_baseCount=n, ConcurrentHashMap_table=table, ConcurrentHashMap_counterCells=None)
+            if r.random() < .5:
+                cells = [self.instance(self.counter_cell, **{"ConcurrentHashMap$CounterCell_value": r.choice((0, 2, 2 ** 64 - 1))}) for _ in range(2)]
+                m.values[2] = self.thing(self.arrays[2], cells + [None], type=2)
+        elif what == 1:
+            size = len(table.values) if table else 1
+            self.instance(self.deque, ArrayDeque_elements=table, ArrayDeque_head=r.randrange(size), ArrayDeque_tail=r.randrange(size))
+        else:
+            k = r.choice(self.kinds_of_map)
+            m = self.instance(k, HashMap_table=table, HashMap_size=n, IdentityHashMap_table=table, IdentityHashMap_size=n)
+            if k in (self.map, self.kinds_of_map[1]) and r.random() < .6:
+                self.instance(r.choice(self.sets), HashSet_map=m)
+
     def program_class(self):
         r = self.r
-        plain = [k for k in self.kinds if k.name[0] != "[" and "/" not in k.name] or [self.object]
+        plain = [k for k in self.kinds if not k.name.startswith(("[", "My")) and "/" not in k.name] or [self.object]
         fields = [(r.choice(FIELDS), r.choice((2, 2, 2, 4, 5, 6, 7, 8, 9, 10, 11))) for _ in range(r.randint(0, 5))]
         fields = list(dict(fields).items())    # one of each name
         self.kind(r.choice(NAMES), r.choice([self.object] * 3 + [k for k in plain if k.line()[-2:-1] != [self.thread]]), fields)
@@ -138,7 +170,7 @@ class Heap:
                 self.instance(r.choice(list(self.boxes.values())))
             elif what < .36:
                 k = r.choice((self.thread, self.worker))
-                self.instance(k, Thread_name=self.text(), Worker_name=self.text("not its name"))
+                self.instance(k, Thread_name=self.text(r.choice([w for w in WORDS if len(w) < 32])), Worker_name=self.text("not its name"))
             elif what < .41:
                 self.instance(self.color, Enum_name=self.text(r.choice(("RED", "GRÜN", "синий"))), Color_name=self.text("a label"))
             elif what < .52:
@@ -149,7 +181,9 @@ class Heap:
                 self.thing(None, type=type, length=m, data=None if self.android and r.random() < .3 else r.randbytes(m * WIDTHS[type]))
             elif what < .7:
                 self.thing(r.choice((self.arrays[2], self.grid)), [self.some(.3) for _ in range(r.choice((0, 1, 5, 30)))], type=2)
-            elif what < .78:
+            elif what < .74:
+                self.collection()
+            elif what < .8:
                 self.chain(r.randint(2, 9))
             else:
                 self.instance(r.choice([k for k in self.kinds[-8:] if k.name[0] != "["]))
@@ -213,12 +247,12 @@ class Heap:
     def record(self, tag, body):
         return struct.pack(">BII", tag, 1, len(body)) + body
 
-    def at(self, v):
-        """The id of a value; sometimes of an object without a record."""
-        return self.word(0 if v is None else self.r.choice(self.missing) if self.r.random() < .01 else v.id)
+    def at(self, v, whole=False):
+        """The id of a value; unless `whole`, sometimes of an object without a record."""
+        return self.word(0 if v is None else self.r.choice(self.missing) if not whole and self.r.random() < .01 else v.id)
 
-    def cell(self, type, v):
-        return self.at(v) if type == 2 else v.to_bytes(WIDTHS[type], "big")
+    def cell(self, type, v, whole=False):
+        return self.at(v, whole) if type == 2 else v.to_bytes(WIDTHS[type], "big")
 
     def string_id(self, text):
         if text not in self.strings:
@@ -237,7 +271,7 @@ class Heap:
         if x.type:
             return (b"\xc3" if x.data is None else b"\x23") + self.word(x.id) + stack + struct.pack(">IB", x.length, x.type) + (x.data or b"")
         types = [t for k in x.kind.line() for _, t in k.fields]
-        data = b"".join(self.cell(t, v) for t, v in zip(types, x.values))
+        data = b"".join(self.cell(t, v, x.kind is self.node) for t, v in zip(types, x.values))
         return b"\x21" + self.word(x.id) + stack + self.word(x.kind.id) + struct.pack(">I", len(data)) + data
 
     def roots(self):

@@ -300,15 +300,17 @@ def is_cut(shown, whole, value):
         return False
     if like(shown, whole) and not value:
         return True
-    for text in (whole,) if value is None else (whole, whole + '  "' + clean(value), whole + "  " + clean(value), whole + "  " + quoted(value)):
+    for text in (whole,) if value is None else (whole, f"{whole}, {value}", whole + '  "' + clean(value), whole + "  " + clean(value), whole + "  " + quoted(value)):
         for at in range(len(shown), 0, -1):
             head, rest = shown[:at], shown[at:]
-            if rest in ("", "…", '"', '"...', '"…', "...", "...…") and any(like(head, text[:n]) for n in range(len(text), 0, -1)):
+            if rest in ("", "…", '"', '"...', '"…', "...", "...…", '".…', '"..…') and any(like(head, text[:n]) for n in range(len(text), 0, -1)):
                 return True
     return False
 
 
 def is_rest(g, rest, o):
+    if g.format == "hprof" and g.values[o].tag == 7:
+        return rest == ", " + value_text(g, o)
     if not rest.startswith("  "):
         return rest == "" and (value_text(g, o) is None)
     return is_value(g, rest[2:], o)
@@ -320,6 +322,8 @@ def object_fact(a, o, raw, roots):
     label = m and m[1]
     if raw.startswith("root: "):
         judge(a.report, "object", raw, [("root", any(clean(x.name) in raw if x.name else ROOTS[x.kind] in raw for x in roots if x.kind < 6))], roots)
+    elif label is None and re.match(r"\s*elements ", raw):
+        judge(a.report, "object", raw, [("elements", raw.strip() == f"elements {value_text(g, o)}")], value_text(g, o))
     elif label == "shallow":
         judge(a.report, "object", raw, [("shallow", is_bytes(m[2], g.sizes[o]))], g.sizes[o])
     elif label == "retained":

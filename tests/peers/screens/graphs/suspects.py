@@ -6,7 +6,8 @@ from graph import STRONG
 from growth import children, judge_growth, judge_named
 from lists import largest
 from steps import ends_of, is_engine, label_of, MORE, split, Walk
-from told import clean, is_bytes, is_class, is_quoted, judge, shares, SIZE, whole_lines
+from text import like
+from told import clean, is_bytes, is_class, is_object, is_quoted, judge, shares, SIZE, whole_lines
 
 TENTH = 10
 MACHINE = "(compiled code)", "(object shape)", "(system)"
@@ -453,7 +454,10 @@ def led_to(g):
 
 
 def is_named(g, shown, o, columns):
+    if g.format == "hprof" and g.values[o].tag == 7:
+        return is_object(shown, g, o, columns)
     if is_class(shown, g, g.cls[o], columns):
         return not g.name_of(o) or bool(columns)
     at = shown.rfind('  "')
-    return at > 0 and is_class(shown[:at], g, g.cls[o], columns) and is_quoted(shown[at + 2:], g.name_of(o))
+    return at > 0 and is_class(shown[:at], g, g.cls[o], columns) and (
+        is_quoted(shown[at + 2:], g.name_of(o)) or bool(columns) and like(shown[at + 2:].rstrip("."), f'"{clean(g.name_of(o))[:60]}"'))

@@ -69,7 +69,7 @@ def value_text(g, o, units=None):
     if v.tag == 0:
         return None
     return {1: lambda: "null", 2: lambda: str(v.value).lower(), 3: lambda: str(v.value), 4: lambda: spelled(v.value),
-            7: lambda: f"length {v.length}"}.get(v.tag, lambda: v.text)()
+            7: lambda: v.text or f"length {v.length}"}.get(v.tag, lambda: v.text)()
 
 
 def is_value(g, shown, o):
@@ -96,6 +96,10 @@ def is_class(shown, g, c, columns):
 def is_object(shown, g, o, columns, value=False):
     """A class, followed by a name or value in quotes."""
     c = g.cls[o]
+    count = value_text(g, o) if g.format == "hprof" and g.values[o].tag == 7 else None
+    if count and not value:                    # "java.util.HashMap, 12 of 4,096 slots"; a narrow terminal omits the number
+        return shown.endswith(", " + count) and is_class(shown[:-len(count) - 2], g, c, columns) or \
+            bool(columns) and is_class(shown, g, c, columns)
     beside = value_text(g, o) if value else g.name_of(o)
     if is_class(shown, g, c, columns):
         return not beside or bool(columns)
