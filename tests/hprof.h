@@ -343,6 +343,79 @@ HD_UNUSED static jvm_file android_of(const jvm_machine *m) {
     return f;
 }
 
+/* What Android's runtime writes: three heaps; the text of a string as an array inside the string; instance fields of
+   java.lang.Class as static fields, and an array with an odd id for the other bytes of a class. */
+enum { ART_OBJECT, ART_CLASS, ART_STRING, ART_THREAD, ART_ACTIVITY, ART_BYTES, ART_CHARS, ART_CLASSES };
+HD_UNUSED static uint64_t art_class(unsigned i) { return 0x70000000u + 0x100 * (uint64_t)i; }
+
+/* A string with its text: Latin-1 text, or UTF-16 in the file's byte order. */
+HD_UNUSED static uint64_t art_put_string(jvm_file *f, unsigned type, const char *text, uint32_t n) {
+    uint64_t id = jvm_place_at(f, 16 + (type == 5 ? 2 * n : n));
+    jvm_slot_of slot[] = { { 0, 10, type == 8 ? 2 * n : 2 * n + 1 }, { 0, 10, 7 }, { 0, 2, id + 8 } };
+    jvm_put_array(f, 0x23, id + 8, type, n);
+    jvm_put(f, text, type == 5 ? 2 * n : n);
+    jvm_put_instance(f, id, art_class(ART_STRING), 3, slot);
+    return id;
+}
+
+HD_UNUSED static void art_put_heap(jvm_file *f, char heap, uint64_t name) {
+    jvm_put_number(f, 1, 0xfe);
+    jvm_put_number(f, 4, (unsigned char)heap);
+    jvm_put_id(f, name);
+}
+
+HD_UNUSED static jvm_file art_of(void) {
+    static const char *const classes[ART_CLASSES] = { "java.lang.Object", "java.lang.Class", "java.lang.String",
+        "java.lang.Thread", "com.example.MainActivity", "byte[]", "char[]" };
+    static const char *const names[] = { "value", "count", "hash", "name", "next", "shown", "cache", "$classOverhead",
+        "$class$name", "$class$status", "app", "image", "zygote" };
+    enum { VALUE, COUNT, HASH, NAME, NEXT, SHOWN, CACHE, OVERHEAD, CLASS_NAME, CLASS_STATUS, APP, IMAGE, ZYGOTE, NAMES };
+    static const uint32_t sizes[ART_CLASSES] = { 8, 0, 16, 12, 17, 0, 0 }, counts[ART_CLASSES] = { 0, 0, 3, 1, 3, 0, 0 };
+    jvm_file f = jvm_begin("1.0.3", 4);
+    uint64_t name[NAMES], boot, text, thread, first, second;
+    jvm_slot_of slot[3] = { { 0, 2, 0 }, { 0, 2, 0 }, { 0, 4, 1 } };
+    for (unsigned i = 0; i < NAMES; i++) name[i] = jvm_put_string(&f, names[i]);
+    for (unsigned i = 0; i < ART_CLASSES; i++) jvm_put_load(&f, i + 1, art_class(i), jvm_put_string(&f, classes[i]));
+    f.next = 0x12c00000;
+    jvm_open(&f, 0x1c);
+    art_put_heap(&f, 'I', name[IMAGE]);
+    boot = art_put_string(&f, 8, "boot", 4);
+    jvm_close(&f), jvm_open(&f, 0x1c);
+    art_put_heap(&f, 'Z', name[ZYGOTE]);
+    for (unsigned i = 0; i < ART_CLASSES; i++) {
+        const jvm_slot_of string[] = { { name[COUNT], 10, 0 }, { name[HASH], 10, 0 }, { name[VALUE], 2, 0 } };
+        const jvm_slot_of other[] = { { name[NAME], 2, 0 }, { name[NEXT], 2, 0 }, { name[SHOWN], 4, 0 } };
+        const jvm_slot_of statics[] = { { name[OVERHEAD], 2, art_class(i) | 1 }, { name[CLASS_NAME], 2, boot },
+                                        { name[CLASS_STATUS], 10, 9 }, { name[CACHE], 2, i == ART_ACTIVITY ? boot : 0 } };
+        jvm_slot_of all[7];
+        jvm_class_dump c = { art_class(i), i ? art_class(ART_OBJECT) : 0, 0, 0, 0, sizes[i], 0, 4, counts[i] };
+        memcpy(all, statics, sizeof statics);
+        memcpy(all + 4, i == ART_STRING ? string : other, sizeof other);
+        jvm_put_array(&f, 0x23, art_class(i) | 1, 8, 20);
+        for (unsigned k = 0; k < 20; k++) jvm_put_number(&f, 1, 0);
+        jvm_put_class(&f, c, all);
+    }
+    jvm_close(&f), jvm_open(&f, 0x1c);
+    art_put_heap(&f, 'A', name[APP]);
+    text = art_put_string(&f, 5, "\0c\0a\0f\0\xe9", 4);
+    thread = jvm_place_at(&f, 12), first = jvm_place_at(&f, 17), second = jvm_place_at(&f, 17);
+    slot[0].value = art_put_string(&f, 8, "main", 4);
+    jvm_put_instance(&f, thread, art_class(ART_THREAD), 1, slot);
+    slot[0].value = text, slot[1].value = second;
+    jvm_put_instance(&f, first, art_class(ART_ACTIVITY), 3, slot);
+    slot[1].value = 0;
+    jvm_put_instance(&f, second, art_class(ART_ACTIVITY), 3, slot);
+    jvm_put_array(&f, 0xc3, jvm_place_at(&f, 12 + 1000), 8, 1000);
+    jvm_put_root(&f, 0x89, boot, 0, 0);
+    jvm_put_root(&f, 0x05, art_class(ART_ACTIVITY), 0, 0);
+    jvm_put_root(&f, 0x08, thread, 1, 0);
+    jvm_put_root(&f, 0x03, first, 1, 0xffffffff);
+    jvm_put_root(&f, 0x8d, art_class(ART_STRING), 0, 0);
+    jvm_close(&f);
+    jvm_open(&f, 0x2c), jvm_close(&f);
+    return f;
+}
+
 /* One of each box of a number, and an array of each type. */
 HD_UNUSED static jvm_file boxes_of(const jvm_machine *m) {
     static const char *const boxes[] = { "java/lang/Boolean", "java/lang/Character", "java/lang/Float", "java/lang/Double",

@@ -655,6 +655,45 @@ static void android_dumps_are_read(void **state) {
     hd_dump_free(dump);
 }
 
+/* Sizes of the file's classes: distances are none, since the text of a string is inside the string. */
+static void dumps_of_art_have_their_own_sizes(void **state) {
+    (void)state;
+    jvm_file f = art_of();
+    hd_dump *dump;
+    survives_pieces(&format, f.data, f.size);
+    dump = read_file(&f);
+    assert_text(graph_text(dump, true),
+                "0 byte[] 16\n"
+                "1 byte[] 32\n"
+                "2 java.lang.Class 16 = java.lang.Object: java.lang.Object.$classOverhead->1, "
+                "java.lang.Object.$class$name->23\n"
+                "3 byte[] 32\n"
+                "4 java.lang.Class 16 = java.lang.Class: <super>->2, java.lang.Class.$classOverhead->3, "
+                "java.lang.Class.$class$name->23\n"
+                "5 byte[] 32\n"
+                "6 java.lang.Class 16 = java.lang.String: <super>->2, java.lang.String.$classOverhead->5, "
+                "java.lang.String.$class$name->23\n"
+                "7 byte[] 32\n"
+                "8 java.lang.Class 16 = java.lang.Thread: <super>->2, java.lang.Thread.$classOverhead->7, "
+                "java.lang.Thread.$class$name->23\n"
+                "9 byte[] 32\n"
+                "10 java.lang.Class 16 = com.example.MainActivity: <super>->2, com.example.MainActivity.$classOverhead->9, "
+                "com.example.MainActivity.$class$name->23, com.example.MainActivity.cache->23\n"
+                "11 byte[] 32\n"
+                "12 java.lang.Class 16 = byte[]: <super>->2, byte[].$classOverhead->11, "
+                "byte[].$class$name->23\n"
+                "13 byte[] 32\n"
+                "14 java.lang.Class 16 = char[]: <super>->2, char[].$classOverhead->13, "
+                "char[].$class$name->23\n"
+                "15 char[] 24\n16 java.lang.String 16 = \"caf\\u00e9\": value->15\n17 byte[] 16\n"
+                "18 java.lang.String 16 = \"main\": value->17\n19 java.lang.Thread 16 = main: name->18\n"
+                "20 com.example.MainActivity 24: name->16, next->21\n21 com.example.MainActivity 24: name->16\n"
+                "22 byte[] 1016\n23 java.lang.String 16 = \"boot\": value->0\n"
+                "collector 23: interned string\ncollector 10: system class\ninternal 19: thread main\n"
+                "local 20: local variable of thread main\ninternal 6: VM internal\n");
+    hd_dump_free(dump);
+}
+
 /* Random graphs. ----------------------------------------------------------------------------------------- */
 
 enum { CLASSES = 12, FIELDS = 6, OBJECTS = 120, ROOTS = 10 };
@@ -744,7 +783,7 @@ static void put_object(random_graph *g, jvm_file *f, const random_object *o) {
 static void put_class(random_graph *g, jvm_file *f, unsigned i) {
     jvm_slot_of slot[FIELDS];
     jvm_class_dump c = { .id = 0x100 + 0x100 * i, .super = i ? 0x100 + 0x100 * g->classes[i].super : 0,
-                         .fields = g->classes[i].count };
+                         .size = g->classes[i].size, .fields = g->classes[i].count };
     for (unsigned k = 0; k < c.fields; k++) slot[k] = (jvm_slot_of){ g->names[k], g->classes[i].type[k], 0 };
     jvm_put_class(f, c, slot);
 }
@@ -1107,6 +1146,7 @@ int main(void) {
         cmocka_unit_test(class_objects_have_the_class_of_the_file),
         cmocka_unit_test(every_type_is_skipped_or_followed),
         cmocka_unit_test(android_dumps_are_read),
+        cmocka_unit_test(dumps_of_art_have_their_own_sizes),
         cmocka_unit_test(random_graphs_are_read_object_by_object),
         cmocka_unit_test(instances_of_another_size_are_reported),
         cmocka_unit_test(classes_may_come_after_their_instances),

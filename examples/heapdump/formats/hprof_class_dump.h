@@ -27,10 +27,21 @@ HD_UNUSED static bool hprof_bytes(hprof *h, size_t n, const uint8_t **p, uint64_
     return true;
 }
 
+/* Whether a static field is part of the class object. HotSpot keeps <resolved_references> elsewhere. In Android's
+   dumps the fields behind an overhead are in its array. But "$class$name" is a field of java.lang.Class. */
+HD_UNUSED static bool hprof_is_inside(const hprof *h, uint64_t name, bool *apart) {
+    hd_str text = hprof_string(h, name);
+    if (text.len && *text.data == '<') return false;
+    if (!hprof_of_android(h)) return true;
+    if (hprof_same(text, "$classOverhead") || hprof_same(text, "$staticOverhead")) return *apart = true, false;
+    return !*apart || (text.len > 7 && !memcmp(text.data, "$class$", 7));
+}
+
 /* Static fields become references of the class object. */
 HD_UNUSED static bool hprof_statics(hprof *h, uint32_t class_index, hprof_batch *b, uint64_t *left) {
     const uint8_t *p;
     uint32_t n;
+    bool apart = false;
     if (!hprof_bytes(h, 2, &p, left)) return false;
     n = hprof_get16(p);
     for (uint32_t i = 0; i < n; i++) {
@@ -41,7 +52,7 @@ HD_UNUSED static bool hprof_statics(hprof *h, uint32_t class_index, hprof_batch 
         name = hprof_id(h, p), type = p[h->id_size];
         if (!hprof_value_at(h, type, &p, left)) return false;
         c = &h->classes[class_index];
-        if (*hprof_string(h, name).data != '<') { /* HotSpot keeps <resolved_references> elsewhere */
+        if (hprof_is_inside(h, name, &apart)) {
             c->static_bytes[0] += type == HPROF_OBJECT ? 4 : hprof_width(h, type);
             c->static_bytes[1] += type == HPROF_OBJECT ? 8 : hprof_width(h, type);
         }
@@ -108,11 +119,12 @@ HD_UNUSED static bool hprof_class_record(hprof *h, uint64_t left) {
     static const char *const names[] = { "<super>", "<class loader>", "<signers>", "<protection domain>" };
     const uint8_t *p;
     uint64_t ids[5], start = hprof_offset(h);
-    uint32_t i;
+    uint32_t i, size;
     hprof_batch b;
     b.count = b.before = 0, b.indexed = false;
     if (!hprof_bytes(h, 1 + 7 * (size_t)h->id_size + 8, &p, &left)) return false;
     ids[4] = hprof_id(h, p + 1);
+    size = hprof_get32(p + 5 + 7 * (size_t)h->id_size);
     for (i = 0; i < 4; i++) ids[i] = hprof_id(h, p + 5 + (i + 1) * (size_t)h->id_size);
     i = hprof_class_at(h, ids[4], 0);
     if (i == HPROF_NONE) return false;
@@ -122,6 +134,7 @@ HD_UNUSED static bool hprof_class_record(hprof *h, uint64_t left) {
         if (h->status) return false;
     }
     if (!hprof_class_object(h, i)) return false;
+    h->classes[i].written = size < UINT32_MAX - 8 ? size : 0;
     h->classes[i].super = ids[HPROF_SUPER];
     h->classes[i].loader = ids[HPROF_LOADER];
     for (int k = 0; k < 4; k++)

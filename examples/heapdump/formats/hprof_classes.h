@@ -78,10 +78,12 @@ HD_UNUSED static bool hprof_mirror(hprof *h, uint32_t *in_graph) {
 
 /* The type of a primitive array's class, or 0. */
 HD_UNUSED static uint32_t hprof_array_type(hd_str name) {
-    static const char letters[] = "????ZCFDBSIJ";
-    if (name.len != 2 || *name.data != '[') return 0;
+    static const char *const names[HPROF_TYPES][2] = {
+        { 0 }, { 0 }, { 0 }, { 0 }, { "[Z", "boolean[]" }, { "[C", "char[]" }, { "[F", "float[]" },
+        { "[D", "double[]" }, { "[B", "byte[]" }, { "[S", "short[]" }, { "[I", "int[]" }, { "[J", "long[]" } };
+    if (name.len < 2 || (*name.data != '[' && name.data[name.len - 1] != ']')) return 0;
     for (uint32_t t = HPROF_BOOLEAN; t < HPROF_TYPES; t++)
-        if (letters[t] == name.data[1]) return t;
+        if (hprof_same(name, names[t][0]) || hprof_same(name, names[t][1])) return t;
     return 0;
 }
 
@@ -160,9 +162,9 @@ HD_UNUSED static const hprof_rule *hprof_rule_of(hd_str name) {
         { "java/util/WeakHashMap", HPROF_COUNTED, { "size" }, { "table" }, 1 },
         { "java/util/concurrent/ConcurrentHashMap", HPROF_COUNTED, { "baseCount" }, { "table" }, 1 },
         { "java/util/concurrent/ConcurrentHashMap$CounterCell", HPROF_BOXED, { "value" }, { 0 }, 1 } };
-    if (name.len < 14 || memcmp(name.data, "java/", 5)) return NULL;
+    if (name.len < 14 || memcmp(name.data, "java", 4)) return NULL;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (hd_str_equal(name, hd_cstr(rules[i].name))) return &rules[i];
+        if (hprof_same(name, rules[i].name)) return &rules[i];
     return NULL;
 }
 
@@ -189,7 +191,7 @@ HD_UNUSED static void hprof_class_kind(hprof *h, hprof_class *c) {
     hd_str name = hprof_string(h, c->name);
     if (c->over != HPROF_NONE) c->holds = h->classes[c->over].holds, c->says = h->classes[c->over].says;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (hd_str_equal(name, hd_cstr(kinds[i].name))) c->holds = kinds[i].holds;
+        if (hprof_same(name, kinds[i].name)) c->holds = kinds[i].holds;
     c->rule = hprof_rule_of(name);
     if (!c->rule) return;
     c->says = c->rule->says;

@@ -54,6 +54,7 @@ typedef struct hprof_class {
     uint8_t number_type[2];
     uint32_t number_at[2], object_at[2]; /* offsets of the fields of `rule`; HPROF_NONE: none */
     const hprof_rule *rule;      /* of the class itself; NULL: none */
+    uint32_t written;            /* size of an instance, as the file has it */
     uint32_t static_bytes[2];    /* of static fields, with references of 4 and of 8 bytes */
     uint32_t size;               /* of an instance in the JVM; 0: unknown */
     uint32_t gap;                /* least distance of an instance to the next object; 0: unknown */
@@ -304,8 +305,21 @@ HD_UNUSED static hd_str hprof_string(const hprof *h, uint64_t id) {
     return (hd_str){ h->names.data + h->texts[i].at, h->texts[i].size };
 }
 
+/* Whether a text is this name. Android writes "java.lang.String" for "java/lang/String". */
+HD_UNUSED static bool hprof_same(hd_str text, const char *name) {
+    if (text.len != strlen(name)) return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] != name[i] && (text.data[i] != '.' || name[i] != '/')) return false;
+    return true;
+}
+
 HD_UNUSED static bool hprof_is(const hprof *h, uint64_t id, const char *text) {
-    return hd_str_equal(hprof_string(h, id), hd_cstr(text));
+    return hprof_same(hprof_string(h, id), text);
+}
+
+/* Whether Android's runtime wrote the file. */
+HD_UNUSED static bool hprof_of_android(const hprof *h) {
+    return h->id_size == 4 && !strcmp(h->version, "JAVA PROFILE 1.0.3");
 }
 
 #endif

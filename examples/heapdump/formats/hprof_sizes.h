@@ -91,10 +91,12 @@ HD_UNUSED static uint32_t hprof_find(const hprof *h, uint64_t id) {
     return low < h->sized_count && h->sized[h->order[low]].id == id ? h->order[low] : HPROF_NONE;
 }
 
-/* Ids that are no multiples of 8 are no addresses. The JDK's old agent numbers objects. */
+/* Ids that are no multiples of 8 are no addresses. The JDK's old agent numbers objects. In Android's dumps the text
+   of a string is inside the string. */
 HD_UNUSED static bool hprof_gaps(hprof *h) {
     const hprof_sized *of = h->sized;
     const uint32_t *order = h->order;
+    if (hprof_of_android(h)) return true;
     for (size_t i = 0; i < h->sized_count; i++)
         if (of[i].id % 8) return true;
     for (size_t i = 0; i + 1 < h->sized_count; i++)
@@ -164,6 +166,7 @@ HD_UNUSED static void hprof_count_fields(const hprof *h, const hprof_class *c, u
         uint32_t type = h->field_types[c->field + i], width = hprof_width(h, type);
         count[type == HPROF_OBJECT ? 4 : width == 8 ? 0 : width == 4 ? 1 : width == 2 ? 2 : 3]++;
     }
+    if (hprof_of_android(h)) return;
     for (const char *p = hprof_hidden(hprof_string(h, c->name)); *p; p++)
         count[*p == 'L' ? 4 : *p == 'J' ? 0 : *p == 'I' ? 1 : 2]++;
 }
@@ -268,9 +271,10 @@ HD_UNUSED static bool hprof_is_padded(const hprof *h, const hprof_class *c) {
     return false;
 }
 
-/* The size of a class's instances. The distance is used if it is too small for the layout, or shows padding. */
+/* The size of a class's instances. Android's file has it. The distance is used if it is too small for the layout, or
+   shows padding. */
 HD_UNUSED static uint32_t hprof_instance_size(const hprof *h, const hprof_class *c, uint32_t end, bool dense) {
-    uint32_t size = hprof_round(end, 8);
+    uint32_t size = hprof_of_android(h) && c->written ? hprof_round(c->written, 8) : hprof_round(end, 8);
     bool larger = c->gap >= size && c->gap - size < HPROF_PADDING && (dense || !size || hprof_is_padded(h, c));
     if (c->gap && (c->gap < size || larger)) size = c->gap;
     return size ? size : hprof_round(h->layout.header, 8);
