@@ -14,7 +14,8 @@ ROOTS = {0xff: (INTERNAL, 0, 0, 0, "unknown root"), 0x01: (HANDLE, 0, 0, 1, "JNI
          0x8c: (INTERNAL, 0, 0, 0, "reference cleanup"), 0x8d: (INTERNAL, 0, 0, 0, "VM internal"),
          0x8e: (HANDLE, 0, 2, 0, "JNI monitor"), 0x90: (INTERNAL, 2, 0, 0, "unreachable object")}
 
-Class = collections.namedtuple("Class", "id super loader signers domain statics fields")
+PRETTY = {n + "[]": "[" + l for n, l in zip(("boolean", "char", "float", "double", "byte", "short", "int", "long"), "ZCFDBSIJ")}
+Class = collections.namedtuple("Class", "id super loader signers domain size statics fields")
 Instance = collections.namedtuple("Instance", "id of data late")       # late: its class or a super class comes later
 Objects = collections.namedtuple("Objects", "id of elements")
 Primitives = collections.namedtuple("Primitives", "id type length data")
@@ -60,6 +61,7 @@ class File:
         b.number(8)
         if self.ids not in (4, 8):
             raise Unreadable("ids")
+        self.android = self.version.endswith("1.0.3") and self.ids == 4
         self.strings, self.names, self.serials, self.loads, self.dumped = {}, {}, {}, {}, {}
         self.items, self.roots, self.frames, self.traces, self.dumps = [], [], {}, {}, 0
         self.frame_records = self.trace_records = 0
@@ -143,7 +145,7 @@ class File:
     def class_dump(self, b):
         id, _ = b.id(), b.number(4)
         ids = [b.id() for _ in range(6)]
-        b.number(4)
+        size = b.number(4)
         for _ in range(b.number(2)):
             b.number(2), b.value(b.number(1))
         statics = []
@@ -156,7 +158,7 @@ class File:
         if id in self.dumped:
             raise Unreadable("a class twice")
         self.loads.setdefault(id, None)
-        self.dumped[id] = Class(id, *ids[:4], statics, fields)
+        self.dumped[id] = Class(id, *ids[:4], size, statics, fields)
         self.items.append(self.dumped[id])
 
     def is_ready(self, of):
@@ -174,8 +176,9 @@ class File:
         return self.strings.get(id, b"").decode(errors="replace")
 
     def name(self, of):
-        """"java/lang/String"; empty if no record names the class."""
-        return self.string(self.names.get(of, 0))
+        """"java/lang/String"; empty if no record names the class. Android writes "java.lang.String" and "byte[]"."""
+        name = self.string(self.names.get(of, 0))
+        return PRETTY.get(name) or name.replace(".", "/")
 
     def line(self, of):
         """The dumps of a class and its super classes, its own first."""

@@ -12,6 +12,7 @@ WORDS = ["main", "a longer text of some length, which is cut in a list of string
          '"quoted"', "back\\slash", "", "日本", "worker-1", "π = 3.14", "x" * 300, "Ѐ" * 90, "smile \U0001f600"]
 LETTERS = dict(zip(range(4, 12), "ZCFDBSIJ"))
 BOXES = dict(zip(range(4, 12), ("Boolean", "Character", "Float", "Double", "Byte", "Short", "Integer", "Long")))
+BOXES_OF = dict(zip("ZCFDBSIJ", ("boolean", "char", "float", "double", "byte", "short", "int", "long")))
 ROOT_WORDS = {0xff: 0, 0x01: 0, 0x02: 2, 0x03: 2, 0x04: 1, 0x05: 0, 0x06: 1, 0x07: 0, 0x08: 2}
 ANDROID = {0x89: 0, 0x8a: 0, 0x8b: 0, 0x8c: 0, 0x8d: 0, 0x8e: 2, 0x90: 0}
 
@@ -215,7 +216,7 @@ class Heap:
     def end_of(self, kind):
         m, holes, end = self.machine, [], self.machine.header
         for k in reversed(kind.line()):
-            sizes = [WIDTHS.get(t, 0) for _, t in k.fields] + INJECTED.get(k.name, [])
+            sizes = [WIDTHS.get(t, 0) for _, t in k.fields] + (INJECTED.get(k.name, []) if not self.android or self.ids == 8 else [])
             if not m.fills:
                 holes, end = [], up(end, m.ref)
             holes, end = place(sorted((s for s in sizes if s), reverse=True) + [m.ref] * sizes.count(0), holes, end)
@@ -254,6 +255,11 @@ class Heap:
     def cell(self, type, v, whole=False):
         return self.at(v, whole) if type == 2 else v.to_bytes(WIDTHS[type], "big")
 
+    def name(self, k):
+        """The name of a class; Android writes it as in Java."""
+        plain = k.name[1:] in LETTERS.values() and BOXES_OF[k.name[1:]] + "[]"
+        return k.name if not self.android or self.ids == 8 else plain or k.name.replace("/", ".")
+
     def string_id(self, text):
         if text not in self.strings:
             self.strings[text] = self.word(0x100 + 8 * len(self.strings))
@@ -263,7 +269,7 @@ class Heap:
     def part(self, x):
         stack = struct.pack(">I", 1)
         if isinstance(x, Kind):
-            out = b"\x20" + self.word(x.id) + stack + self.word(x.super.id if x.super else 0) + self.at(x.loader) + self.word(0) * 4 + struct.pack(">IHH", 8, 0, len(x.statics))
+            out = b"\x20" + self.word(x.id) + stack + self.word(x.super.id if x.super else 0) + self.at(x.loader) + self.word(0) * 4 + struct.pack(">IHH", self.end_of(x), 0, len(x.statics))
             out += b"".join(self.string_id(n) + bytes([t]) + self.cell(t, v) for n, t, v in x.statics) + struct.pack(">H", len(x.fields))
             return out + b"".join(self.string_id(n) + bytes([t]) for n, t in x.fields)
         if x.type == 2:
@@ -291,7 +297,7 @@ class Heap:
     def write(self):
         self.place()
         self.strings, self.head, r = {}, b"", self.r
-        loads = [struct.pack(">I", i + 1) + self.word(k.id) + struct.pack(">I", 1) + self.string_id(k.name) for i, k in enumerate(self.kinds)]
+        loads = [struct.pack(">I", i + 1) + self.word(k.id) + struct.pack(">I", 1) + self.string_id(self.name(k)) for i, k in enumerate(self.kinds)]
         for n, line in enumerate((41, -1, -2, -3, 0)):
             frame = [self.string_id(s) for s in ("run", "()V", "Shop.java" if n % 2 == 0 or line == -3 else "")]
             self.head += self.record(4, self.word(0x900 + n) + b"".join(frame) + struct.pack(">Ii", r.randint(1, len(loads) + 1), line))

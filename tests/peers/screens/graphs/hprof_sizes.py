@@ -1,7 +1,7 @@
 """Shallow sizes of the objects of an HPROF file, which has neither headers nor the width of references.
 
 Ids are addresses. In a heap without gaps, the distance to the next object is the size. The layout that agrees with most
-distances is that of the JVM. A class whose instances are smaller than its layout, or in a dense heap larger by less
+distances is that of the JVM. Android's sizes are those of the file: texts are inside strings. A class whose instances are smaller than its layout, or in a dense heap larger by less
 than 1 KiB, has the smallest distance as its size."""
 import collections
 from hprof_file import Class, Instance, Objects, WIDTHS
@@ -46,7 +46,8 @@ def place(sizes, holes, end):
 class Sizes:
     def __init__(self, f):
         self.f, self.ends = f, {}
-        items = sorted(f.items, key=lambda x: x.id)
+        addresses = not f.android and all(x.id % 8 == 0 for x in f.items)
+        items = sorted(f.items, key=lambda x: x.id) if addresses else []
         self.gap, self.object_gap, self.arrays = {}, {}, []
         for x, after in zip(items, items[1:]):
             gap = after.id - x.id
@@ -91,7 +92,7 @@ class Sizes:
         self.ends = {of: s[1] for of, s in shapes.items() if of}
 
     def own(self, c):
-        sizes = [WIDTHS.get(type, 0) for _, type in c.fields] + INJECTED.get(self.f.name(c.id), [])
+        sizes = [WIDTHS.get(type, 0) for _, type in c.fields] + ([] if self.f.android else INJECTED.get(self.f.name(c.id), []))
         return sorted((s for s in sizes if s), reverse=True) + [self.layout.ref] * sizes.count(0)
 
     def array(self, type, n):
@@ -100,7 +101,10 @@ class Sizes:
 
     def of_class(self, of):
         if of not in self.known:
-            size, gap = up(self.ends.get(of, 0), 8), self.gap.get(of, 0)
+            end = self.ends.get(of, 0)
+            if self.f.android and of in self.f.dumped:
+                end = self.f.dumped[of].size or end
+            size, gap = up(end, 8), self.gap.get(of, 0)
             loose = self.dense or not size or any(self.f.name(c.id) in CONTENDED for c in self.f.line(of))
             if gap and (gap < size or gap - size < PADDING and loose):
                 size = gap
@@ -112,6 +116,9 @@ class Sizes:
             return self.of_class(x.of)
         if not isinstance(x, Class):
             return self.array(2, len(x.elements)) if isinstance(x, Objects) else self.array(x.type, x.length)
-        statics = sum(WIDTHS.get(type, self.layout.ref) for name, type, _ in x.statics if not self.f.string(name).startswith("<"))
+        statics = [(self.f.string(name), WIDTHS.get(type, self.layout.ref)) for name, type, _ in x.statics]
+        apart = [i for i, s in enumerate(statics) if self.f.android and s[0] in ("$classOverhead", "$staticOverhead")]
+        statics = sum(size for i, (name, size) in enumerate(statics) if not name.startswith("<") and i not in apart and
+                      (not apart or i < apart[0] or name.startswith("$class$")))
         size, gap = up(self.plain + statics, 8), self.object_gap.get(x.id, 0)
         return gap if gap and gap < size + PADDING and (self.dense or gap < size) else size

@@ -312,7 +312,7 @@ def is_rest(g, rest, o):
     if g.format == "hprof" and g.values[o].tag == 7:
         return rest == ", " + value_text(g, o)
     if not rest.startswith("  "):
-        return rest == "" and (value_text(g, o) is None)
+        return rest == "" and (value_text(g, o) is None or g.format == "hprof" and g.values[o].tag == 8 and not g.names[o])
     return is_value(g, rest[2:], o)
 
 

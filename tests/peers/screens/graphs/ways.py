@@ -194,8 +194,8 @@ def is_by(g, o, by, i, e):
 
 # Paths to a class --------------------------------------------------------------------------------
 
-RAW_LIST = re.compile(r"((?:.*: )?)list of (\d+) (.*?)(?: \(([^()]*)\))?")
-RAW_TREE = re.compile(r"((?:.*: )?)tree of (.*)")
+RAW_LIST = re.compile(r"((?:.*: )?)list of (\d+) (.*?)(?: \(([^()]*)\))?", re.S)
+RAW_TREE = re.compile(r"((?:.*: )?)tree of (.*)", re.S)
 
 
 class Tree(Walk):
