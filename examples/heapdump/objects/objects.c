@@ -246,7 +246,7 @@ uint32_t object_with(const objects *o, const char *text) {
     uint64_t id;
     uint32_t object;
     errno = 0;
-    id = strtoull(text, &end, ids_are_hex(o) ? 16 : 10);
+    id = strtoull(text, &end, ids_are_hex(o) || begins_with(hd_cstr(text), "0x") ? 16 : 10); /* 0x: as jstack */
     object = isxdigit((unsigned char)*text) && !*end && !errno ? hd_graph_find(o->graph, id) : HD_NONE;
     if (object == HD_NONE) display(stderr, "heapdump: %s: no object has the id '%s'\n", o->file, text);
     return object;

@@ -177,7 +177,8 @@ const option_row option_rows[] = {
     { "", "live", NULL, take_flag, AT(objects.live), "only objects that a GC root reaches (no garbage)" },
 
     /* Selection of objects. */
-    { "path", "id", "ID", take_text, AT(objects.id), "id of the object; retained and objects list ids" },
+    { "path", "id", "ID", take_text, AT(objects.id), "id of the object; retained and objects list ids\n"
+      "An id that begins with 0x is hexadecimal, such as an address that jstack prints." },
     { "object", "id", "ID", take_text, AT(objects.id), "id of the object [the ID after FILE]" },
     { "retained", "class", "NAME", take_text, AT(objects.class_name),
       "print the size that all objects of a class retain" },

@@ -40,6 +40,10 @@ check "another word after --by" "2 heapdump: classes --by takes package or loade
   "$("$tool" classes --by x "$data/shop.hprof" 2> err && echo 0 || echo "$? $(cat err)")"
 check "a format without class loaders" "1 heapdump: $data/small.dartheap: the file has no class loaders; heap dumps of Java VMs (hprof) have them" \
   "$("$tool" classes --by loader "$data/small.dartheap" 2> err && echo 0 || echo "$? $(cat err)")"
+check "an id as jstack prints it" "$("$tool" object "$data/shop.hprof" 3758096432)" \
+  "$("$tool" object "$data/shop.hprof" 0x00000000e0000030 | sed 's/0x00000000e0000030/3758096432/')"
+check "an id that the file does not have" "1 heapdump: $data/shop.hprof: no object has the id '0x30'" \
+  "$("$tool" path --id 0x30 "$data/shop.hprof" 2> err && echo 0 || echo "$? $(cat err)")"
 check "--soft and --layout" "32 40 24" "$(for l in compressed wide file; do "$tool" object --json --layout $l --soft weak "$data/shop.hprof" 3758096600 | jq '.files[0].bytes'; done | paste -sd' ')"
 check "super classes are no list" "     512 B   50.0%  1      <super>: class java.lang.Object" \
   "$("$tool" path --class java.lang.Class "$data/shop.hprof" | tail -1)"
