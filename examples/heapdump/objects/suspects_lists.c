@@ -12,7 +12,7 @@ static void chain_push(chain *c, uint32_t object, hd_str field) {
 
 /* Whether two objects may be elements of one list: closures have names. */
 static bool same_kind(const shot *s, uint32_t x, uint32_t y) {
-    return s->class_of[x] == s->class_of[y] && s->closure[x] == s->closure[y];
+    return s->class_of[x] == s->class_of[y] && s->closure[x] == s->closure[y] && !is_class_object(&s->o, x);
 }
 
 /* Appends the next part: an object that the last part holds and dominates, of the expected class and field. */

@@ -77,7 +77,9 @@ def shows_object(g, shown, o):
     if shown is None:
         return True
     cls, scope = g.class_of(o)
-    if g.format == "hprof":                    # "java.lang.Class Shop"
+    if g.format == "hprof":
+        if cls == "java.lang.Class" and g.names[o]:
+            return shows(shown, f"class {g.names[o]}")
         count = ", " + g.values[o].text if g.values[o].tag == 7 else ""
         return shows_names(shown, cls, scope, f"{cls} {g.names[o]}" if g.names[o] else cls + count)
     own = g.names[o] if g.names and g.names[o] and (g.types[o] == "closure" or is_engine(g, o)) else None

@@ -277,6 +277,8 @@ def label_raw(g, o, i):
 def shows_raw(g, step, label, o):
     """"field: Class", "[]: Class", "local root: Class", "Class"."""
     name = g.names[o] if g.names and g.types and g.types[o] == "synthetic" and g.names[o] else g.class_of(o)[0]
+    if g.format == "hprof" and name == "java.lang.Class" and g.names[o]:
+        name = f"class {g.names[o]}"
     return clean(step) in (clean(f"{label}: {name}"), clean(name) if not label else None)
 
 
