@@ -20024,8 +20024,9 @@ static bool hd__sight_block(const hd__shown_block *row, hd__shown_block *copy) {
     return copy->site != HD_NONE && hd__figure(&row->size) == copy->size && HD__ATOMIC_LOAD(&row->site) == copy->site;
 }
 
-/* Calls back for all live blocks that the record shows. Returns the number of rows that did not stop changing. In a
-   hostile region columns may share rows, so no more rows are read than the region has room for. */
+/* Calls back for all live blocks that the record shows. Returns the number of rows that did not stop changing
+   or are not readable. In a hostile region columns may share rows, so no more rows are read than the region has room
+   for. */
 static uint64_t hd__sight_blocks(const hd__sight *v,
                                  void (*each)(void *user, uint32_t site, uint64_t size, uint32_t time), void *user) {
     uint64_t at = hd__figure(&v->record->blocks), most = v->base ? v->size / sizeof(hd__shown_block) : HD_UNKNOWN;
@@ -20039,7 +20040,10 @@ static uint64_t hd__sight_blocks(const hd__sight *v,
             const hd__shown_block *b = (const hd__shown_block *)hd__sight_row(v, &columns[i], k, sizeof *b);
             hd__shown_block copy;
             bool whole = false;
-            if (!b) break;
+            if (!b) {            /* the region has grown behind the readable part, or the count is false */
+                changing += rows - k;
+                break;
+            }
             for (uint32_t tries = 0; !whole; tries++) {
                 whole = hd__sight_block(b, &copy);
                 if (!whole && !hd__sight_again(&left, tries, HD__SIGHT_SPINS)) break;

@@ -19,7 +19,7 @@ enum { ROUNDS = 50 };
 #else
 enum { ROUNDS = 300 };
 #endif
-enum { SIZE = 100, FILLERS = 500, NAMES = 1024 };
+enum { SIZE = 100, FILLERS = 500, NAMES = 1024, FAR = (15 << 20) / 32 };
 
 static uint8_t *region;
 static hd_recorder *rec;
@@ -182,10 +182,24 @@ static void *resize_in_place(void *user) {
 
 /* From one shard to another, which a reader passes at different times. */
 static void *resize_far(void *user) {
-    const uint64_t far = (15u << 20) / 32;
     (void)user;
-    for (unsigned i = 0; !is_over(); i++, wait_a_little()) resize(i & 1 ? far : 1, i & 1 ? 1 : far, SIZE, "first");
+    for (unsigned i = 0; !is_over(); i++, wait_a_little()) resize(i & 1 ? FAR : 1, i & 1 ? 1 : FAR, SIZE, "first");
     return NULL;
+}
+
+/* The same for rows of blocks: the first block of a shard takes a chunk of rows. */
+static void a_block_moves_to_unreadable_rows(void **state) {
+    uint64_t readable;
+    uint32_t under_way = 0;
+    (void)state;
+    create(true);
+    hd_record_alloc(rec, at(1), SIZE, "first");
+    readable = hd_region_used(region, BYTES);
+    resize(1, FAR, SIZE, "first");
+    assert_int_equal(blocks_in(readable, &under_way), 0);
+    assert_int_equal(under_way, 1);
+    assert_int_equal(blocks_in(BYTES, &under_way), 1);
+    assert_int_equal(under_way, 0);
 }
 
 /* Takes snapshots while a thread moves one block. Each has all blocks, or reports the moves. */
@@ -248,6 +262,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_block_moves_to_new_call_stacks, setup, teardown),
         cmocka_unit_test_setup_teardown(a_block_moves_behind_the_readable_part, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_block_moves_to_unreadable_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(new_call_stacks_are_limited_by_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(a_block_changes_its_type, setup, teardown),
         cmocka_unit_test_setup_teardown(a_block_changes_its_type_with_ages, setup, teardown),
