@@ -91,7 +91,7 @@
 
        >>platform            atomics, mutexes, pages of the OS
        >>text                status, errors, messages; strings
-       >>memory              allocators, limits, options, reports; arrays, arenas
+       >>memory              allocators, limits, options, reports; blocks, arrays
        >>numbers             checked sums, 128 bits, logarithms
        >>sets                hash tables; sorting
        >>io                  input and output: memory, files, callbacks
@@ -4472,7 +4472,7 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
       breakdowns, of any kinds. hd_breakdown_axis_profile turns a breakdown into a profile. In the header,
       hd__print_label_put writes the label that distinguishes a heap.
       Always pass on the allocator and limits of `options`. Check limits.max_depth yourself; 0 means 512.
-      A room of the header may also use the private foundation: hd__mem and hd__arena_array (counted memory), hd__set
+      A room of the header may also use the private foundation: hd__mem and hd__mem_array (counted memory), hd__set
       and hd__strings (tables), hd__report_error and hd__error_set (messages), hd__varint, hd__bytes_add.
    2. Add its row (hd_format). In the header it is hd_format_<name>, at the end of the room, and its address goes into
       hd__dump_formats (>>dump), within the same #ifndef. Its members:
@@ -5167,9 +5167,10 @@ HD__NOINLINE static void hd__error_append(hd_error *err, const char *format, ...
 }
 
 /* ================================================================================== >>memory
-   Memory goes through an hd__mem, one for each object, which counts it against the object's limit. Memory that lives
-   as long as its object lies in the object's arena. Dynamic arrays are stb_ds arrays; hd__arr_room checks their
-   growth beforehand. Errors, warnings and progress reach the caller through the options of the call. */
+   Memory goes through an hd__mem, one for each object, which counts it against the object's limit. All of it is freed
+   with its object; scratch memory is a part that ends earlier (hd__mem_part). Small pieces share chunks. Dynamic
+   arrays are stb_ds arrays; hd__arr_room checks their growth beforehand. Errors, warnings and progress reach the
+   caller through the options of the call. */
 
 /* Memory of one object: the caller's allocator, with a count of its bytes. A limit covers a whole call with the
    public functions that it calls: `taken` is the memory that the call used before. A part of another object also adds
@@ -5178,6 +5179,9 @@ typedef struct hd__mem {
     hd_allocator allocator;
     uint64_t used, limit, taken;
     struct hd__mem *within;      /* the object that this one is part of, which lives longer */
+    struct hd__mem_block *blocks; /* the latest block */
+    char *at;                    /* the free bytes of the current chunk, `left` of `chunk` */
+    size_t left, chunk;
     bool over;                   /* whether the last failure was the limit, not the allocator */
 } hd__mem;
 
@@ -5187,7 +5191,7 @@ HEAPDUMP_API hd_allocator hd_page_allocator(void) {
 }
 
 static hd__mem hd__mem_make(hd_allocator allocator, uint64_t limit) {
-    hd__mem m = { allocator, 0, limit ? limit : UINT64_MAX, 0, NULL, false };
+    hd__mem m = { allocator, 0, limit ? limit : UINT64_MAX, 0, NULL, NULL, NULL, 0, 0, false };
     if (!allocator.allocate) m.allocator.allocate = hd__libc_allocate;
     return m;
 }
@@ -5247,6 +5251,13 @@ static void hd__mem_join(hd__mem *m, hd__mem *within) {
     for (; within; within = within->within) within->used += m->used;
 }
 
+/* Scratch memory: a part of an object's memory. */
+static hd__mem hd__mem_part(hd__mem *within) {
+    hd__mem m = hd__mem_make(within->allocator, within->limit);
+    m.within = within;
+    return m;
+}
+
 static void *hd__mem_realloc(hd__mem *m, void *block, size_t old_size, size_t size) {
     bool over = size > old_size && (uint64_t)(size - old_size) > hd__mem_left(m);
     void *p = over ? NULL : m->allocator.allocate(m->allocator.user, block, old_size, size);
@@ -5262,9 +5273,60 @@ static void hd__mem_free(hd__mem *m, void *block, size_t size) {
 }
 
 static hd_status hd__mem_fail(const hd__mem *m, hd_error *err) {
+    while (m->within) m = m->within; /* it also knows about failures of other parts */
     if (m->over)
         return hd__fail(err, HD_LIMIT, "more memory needed than max_memory of %u bytes", m->limit);
     return hd__fail(err, HD_OUT_OF_MEMORY, "out of memory");
+}
+
+/* Blocks: memory that is freed at the latest together with its object. ---------------------------- */
+
+/* Head of a block. An object's blocks form a list. */
+typedef struct hd__mem_block {
+    struct hd__mem_block *next, *previous;
+    size_t size;                 /* with the head */
+} hd__mem_block;
+
+#define HD__MEM_ALIGN 16u
+#define HD__MEM_HEAD ((sizeof(hd__mem_block) + HD__MEM_ALIGN - 1) & ~(size_t)(HD__MEM_ALIGN - 1))
+
+/* Sets the pointers to a block that is in the list, or if it is NULL, removes the block between these neighbours. */
+static void hd__mem_link(hd__mem *m, hd__mem_block *previous, hd__mem_block *next, hd__mem_block *b) {
+    *(previous ? &previous->next : &m->blocks) = b ? b : next;
+    if (next) next->previous = b ? b : previous;
+}
+
+/* Makes (NULL), resizes, or frees (0) a block. NULL, and nothing changes, if there is not enough memory. */
+static void *hd__mem_resize(hd__mem *m, void *block, size_t size) {
+    hd__mem_block *b = block ? (hd__mem_block *)(void *)((char *)block - HD__MEM_HEAD) : NULL;
+    hd__mem_block *previous = b ? b->previous : NULL, *next = b ? b->next : m->blocks;
+    if (b && !size) hd__mem_link(m, previous, next, NULL);
+    b = (hd__mem_block *)hd__mem_realloc(m, b, b ? b->size : 0, size ? size + HD__MEM_HEAD : 0);
+    if (!b) return NULL;
+    b->previous = previous;
+    b->next = next;
+    b->size = size + HD__MEM_HEAD;
+    hd__mem_link(m, previous, next, b);
+    return (char *)b + HD__MEM_HEAD;
+}
+
+static void hd__mem_drop(hd__mem *m, void *block) {
+    if (block) hd__mem_resize(m, block, 0);
+}
+
+/* Frees all blocks. */
+static void hd__mem_end(hd__mem *m) {
+    while (m->blocks) hd__mem_drop(m, (char *)m->blocks + HD__MEM_HEAD);
+    m->chunk = m->left = 0;
+}
+
+/* n zeroed elements. */
+static void *hd__mem_calloc(hd__mem *m, size_t n, size_t element) {
+    void *p;
+    if (n > SIZE_MAX / 2 / element) return NULL;
+    p = hd__mem_resize(m, NULL, n ? n * element : 1);
+    if (p) memset(p, 0, n ? n * element : 1);
+    return p;
 }
 
 /* Enlarges the stb_ds array that *array points to, which lacks room for `extra` elements. */
@@ -5281,8 +5343,7 @@ HD__NOINLINE static bool hd__arr_grow(hd__mem *m, void *array, size_t element, s
     if (wanted < least) wanted = least;
     if (wanted > (SIZE_MAX / 2 - sizeof(stbds_array_header)) / element) return false;
     head = a ? stbds_header(a) : NULL;
-    head = (stbds_array_header *)hd__mem_realloc(m, head, head ? sizeof *head + capacity * element : 0,
-                                                 sizeof *head + wanted * element);
+    head = (stbds_array_header *)hd__mem_resize(m, head, sizeof *head + wanted * element);
     if (!head) return false;
     head->length = length;
     head->capacity = wanted;
@@ -5309,8 +5370,8 @@ static void hd__arr_cut(hd__mem *m, void *array, size_t capacity) {
     memcpy(&a, array, sizeof a);
     if (!a || capacity == stbds_arrcap(a)) return;
     element = (size_t)stbds_header(a)->temp;
-    head = (stbds_array_header *)hd__mem_realloc(m, stbds_header(a), sizeof *head + stbds_arrcap(a) * element,
-                                                 capacity ? sizeof *head + capacity * element : 0);
+    head = (stbds_array_header *)hd__mem_resize(m, stbds_header(a),
+                                                  capacity ? sizeof *head + capacity * element : 0);
     if (!head && capacity) return;
     if (head) head->capacity = capacity;
     a = head ? head + 1 : NULL;
@@ -5377,107 +5438,66 @@ static bool hd__bytes_print(hd__mem *m, uint8_t **text, const char *format, ...)
     return whole;
 }
 
-/* n zeroed elements, outside of any arena. */
-static void *hd__mem_calloc(hd__mem *m, size_t n, size_t element) {
-    void *p;
-    if (n > SIZE_MAX / 2 / element) return NULL;
-    p = hd__mem_realloc(m, NULL, 0, n ? n * element : 1);
-    if (p) memset(p, 0, n ? n * element : 1);
-    return p;
-}
-static void hd__mem_cfree(hd__mem *m, void *p, size_t n, size_t element) {
-    hd__mem_free(m, p, n ? n * element : 1);
-}
-
 /* Makes and frees objects that contain their own hd__mem, `at` bytes from their beginning. A new object is zeroed;
-   *object receives its address. */
+   *object receives its address. Freeing it frees its blocks too. */
 static hd_status hd__object_new(hd__mem mem, size_t size, size_t at, void *object, hd_error *err) {
-    char *p = (char *)hd__mem_calloc(&mem, 1, size);
+    char *p = (char *)hd__mem_realloc(&mem, NULL, 0, size);
     memcpy(object, &p, sizeof p);
     if (!p) return hd__mem_fail(&mem, err);
+    memset(p, 0, size);
     memcpy(p + at, &mem, sizeof mem);
     return HD_OK;
 }
-static void hd__object_free(hd__mem *own, void *object, size_t size) {
+static void hd__object_delete(hd__mem *own, void *object, size_t size) {
     hd__mem mem = *own;
+    hd__mem_end(&mem);
     hd__mem_free(&mem, object, size);
 }
-/* Make and free an object whose member `mem` is its memory. */
+/* Make and free an object whose member `mem` is its memory. It may be NULL. */
 #define hd__object_make(type, object, memory, err) \
     hd__object_new((memory), sizeof(type), offsetof(type, mem), (object), (err))
-#define hd__object_delete(object) hd__object_free(&(object)->mem, (object), sizeof *(object))
+#define hd__object_free(object) \
+    ((object) ? hd__object_delete(&(object)->mem, (object), sizeof *(object)) : (void)0)
 
-/* Blocks that are freed together. */
-typedef struct hd__arena_chunk {
-    struct hd__arena_chunk *next;
-    size_t size;
-} hd__arena_chunk;
+/* Small pieces, which are freed with all blocks. */
 
-typedef struct hd__arena {
-    hd__arena_chunk *chunks;
-    char *at;
-    size_t left;
-} hd__arena;
-
-#define HD__ARENA_ALIGN 16u
-
-static void *hd__arena_take(hd__mem *m, hd__arena *arena, size_t n, size_t element) {
-    void *p;
+static void *hd__mem_take(hd__mem *m, size_t n, size_t element) {
     size_t size;
     if (n > SIZE_MAX / 4 / element) return NULL;
-    size = (n * element + HD__ARENA_ALIGN - 1) & ~(size_t)(HD__ARENA_ALIGN - 1);
-    if (!size) size = HD__ARENA_ALIGN; /* NULL would mean failure */
-    if (size > arena->left) {
-        size_t head = (sizeof(hd__arena_chunk) + HD__ARENA_ALIGN - 1) & ~(size_t)(HD__ARENA_ALIGN - 1);
-        size_t grown = arena->chunks ? 2 * arena->chunks->size : 128;
-        hd__arena_chunk *chunk;
+    size = (n * element + HD__MEM_ALIGN - 1) & ~(size_t)(HD__MEM_ALIGN - 1);
+    if (!size) size = HD__MEM_ALIGN; /* NULL would mean failure */
+    if (size > m->left) {
+        size_t grown = m->chunk ? 2 * m->chunk : 128;
+        char *chunk;
         if (grown > 65536) grown = 65536;
-        if (size + head > grown) grown = size + head;
-        chunk = (hd__arena_chunk *)hd__mem_realloc(m, NULL, 0, grown);
-        if (!chunk) return NULL;
-        chunk->size = grown;
-        /* A block too large to share a chunk gets its own, and the current chunk stays current. */
-        if (arena->chunks && grown - head - size < arena->left) {
-            chunk->next = arena->chunks->next;
-            arena->chunks->next = chunk;
-            return (char *)chunk + head;
-        }
-        chunk->next = arena->chunks;
-        arena->chunks = chunk;
-        arena->at = (char *)chunk + head;
-        arena->left = grown - head;
+        if (size + HD__MEM_HEAD > grown) grown = size + HD__MEM_HEAD;
+        chunk = (char *)hd__mem_resize(m, NULL, grown - HD__MEM_HEAD);
+        /* A piece too large to share a chunk gets its own, and the current chunk stays current. */
+        if (!chunk || grown - HD__MEM_HEAD - size < m->left) return chunk;
+        m->chunk = grown;
+        m->at = chunk;
+        m->left = grown - HD__MEM_HEAD;
     }
-    p = arena->at;
-    arena->at += size;
-    arena->left -= size;
-    return p;
+    m->at += size;
+    m->left -= size;
+    return m->at - size;
 }
 /* n elements of a type, not zeroed. */
-#define hd__arena_array(type, m, arena, n) ((type *)hd__arena_take((m), (arena), (n), sizeof(type)))
+#define hd__mem_array(type, m, n) ((type *)hd__mem_take((m), (n), sizeof(type)))
 
-static void *hd__arena_zeros(hd__mem *m, hd__arena *arena, size_t n, size_t element) {
-    void *p = hd__arena_take(m, arena, n, element);
+static void *hd__mem_zeros(hd__mem *m, size_t n, size_t element) {
+    void *p = hd__mem_take(m, n, element);
     return p ? memset(p, 0, n * element) : NULL;
 }
-#define hd__arena_zeroed(type, m, arena, n) ((type *)hd__arena_zeros((m), (arena), (n), sizeof(type)))
+#define hd__mem_zeroed(type, m, n) ((type *)hd__mem_zeros((m), (n), sizeof(type)))
 
 /* A copy of s, NUL-terminated. NULL when out of memory. */
-static char *hd__arena_str(hd__mem *m, hd__arena *arena, hd_str s) {
-    char *p = (char *)hd__arena_take(m, arena, s.len + 1, 1);
+static char *hd__mem_str(hd__mem *m, hd_str s) {
+    char *p = (char *)hd__mem_take(m, s.len + 1, 1);
     if (!p) return NULL;
     if (s.len) memcpy(p, s.data, s.len);
     p[s.len] = 0;
     return p;
-}
-
-static void hd__arena_free(hd__mem *m, hd__arena *arena) {
-    while (arena->chunks) {
-        hd__arena_chunk *next = arena->chunks->next;
-        hd__mem_free(m, arena->chunks, arena->chunks->size);
-        arena->chunks = next;
-    }
-    arena->at = NULL;
-    arena->left = 0;
 }
 
 /* Reports: errors, warnings, progress. ------------------------------------------------------------ */
@@ -5821,7 +5841,7 @@ HD__NOINLINE static bool hd__set_grow(hd__mem *m, hd__set *set, size_t capacity)
     if (!slots) return false;
     for (size_t i = 0; i < set->capacity; i++)
         if (set->slots[i]) hd__set_place(slots, capacity, set->slots[i], (uint32_t)set->slots[i] - 1);
-    if (set->slots) hd__mem_cfree(m, set->slots, set->capacity, sizeof *set->slots);
+    hd__mem_drop(m, set->slots);
     set->slots = slots;
     set->capacity = capacity;
     return true;
@@ -5844,7 +5864,7 @@ static bool hd__set_add(hd__mem *m, hd__set *set, uint64_t hash, uint32_t number
 }
 
 static void hd__set_free(hd__mem *m, hd__set *set) {
-    if (set->slots) hd__mem_cfree(m, set->slots, set->capacity, sizeof *set->slots);
+    hd__mem_drop(m, set->slots);
     memset(set, 0, sizeof *set);
 }
 
@@ -5893,15 +5913,15 @@ static uint32_t hd__strings_find(const hd__strings *s, hd_str string, uint64_t h
     return i;
 }
 
-/* The number of a string, which is copied into the arena if it is new; HD_NONE when out of memory. */
-static uint32_t hd__strings_add(hd__mem *m, hd__arena *arena, hd__strings *s, hd_str string) {
+/* The number of a string, which is copied if it is new; HD_NONE when out of memory. */
+static uint32_t hd__strings_add(hd__mem *m, hd__strings *s, hd_str string) {
     uint64_t hash = hd__hash_bytes(s->seed, string.data, string.len);
     uint32_t i = hd__strings_find(s, string, hash);
     if (i != HD_NONE) return i;
     i = (uint32_t)hd__arr_len(s->strings);
     if (i >= HD_NONE - 1) return HD_NONE;
     if (!hd__arr_room(m, s->strings, 1)) return HD_NONE;
-    string.data = hd__arena_str(m, arena, string);
+    string.data = hd__mem_str(m, string);
     if (!string.data || !hd__set_add(m, &s->index, hash, i)) return HD_NONE;
     stbds_arrput(s->strings, string);
     return i;
@@ -5957,10 +5977,6 @@ static uint32_t *hd__sort_numbers(hd__mem *m, size_t n, bool (*before)(const voi
     return order;
 }
 
-static void hd__sort_numbers_free(hd__mem *m, uint32_t *order, size_t n) {
-    if (order) hd__mem_cfree(m, order, n, 2 * sizeof *order);
-}
-
 /* Sifts the item at a position of a binary heap down to its place. */
 HD__INLINE void hd__sort_sift(uint32_t *heap, uint32_t n, uint32_t at,
                               bool (*before)(const void *owner, uint32_t a, uint32_t b), const void *owner) {
@@ -5982,8 +5998,8 @@ static bool hd__sort_array(hd__mem *m, void *array, size_t n, size_t element,
     if (copy) order = hd__sort_numbers(m, n, before, copy);
     for (size_t i = 0; order && i < n; i++)
         memcpy((char *)array + i * element, copy + order[i] * element, element);
-    if (copy) hd__mem_cfree(m, copy, n, element);
-    hd__sort_numbers_free(m, order, n);
+    hd__mem_drop(m, copy);
+    hd__mem_drop(m, order);
     return order != NULL;
 }
 
@@ -7865,13 +7881,13 @@ static const uint32_t *hd__heap_row_nodes(const hd_rows *rows, size_t row) {
     return rows->node + row * rows->axis_count;
 }
 
-/* Columns for up to `most` rows, from the arena; still empty. */
-static hd_status hd__heap_rows_begin(hd__mem *m, hd__arena *arena, uint32_t axis_count, uint32_t most, hd_rows *rows,
+/* Columns for up to `most` rows; still empty. */
+static hd_status hd__heap_rows_begin(hd__mem *m, uint32_t axis_count, uint32_t most, hd_rows *rows,
                                      hd_error *err) {
     memset(rows, 0, sizeof *rows);
     rows->axis_count = axis_count;
-    rows->node = hd__arena_array(uint32_t, m, arena, (size_t)most * axis_count);
-    rows->amount = hd__arena_array(hd_amount, m, arena, most);
+    rows->node = hd__mem_array(uint32_t, m, (size_t)most * axis_count);
+    rows->amount = hd__mem_array(hd_amount, m, most);
     return rows->node && rows->amount ? HD_OK : hd__mem_fail(m, err);
 }
 
@@ -7882,11 +7898,11 @@ static void hd__heap_rows_put(hd_rows *rows, const uint32_t *nodes, const hd_amo
 }
 
 /* hd__heap_rows_begin, with columns of bounds if `from` has them. */
-static hd_status hd__heap_rows_begin_like(hd__mem *m, hd__arena *arena, const hd_rows *from, uint32_t most,
+static hd_status hd__heap_rows_begin_like(hd__mem *m, const hd_rows *from, uint32_t most,
                                           hd_rows *rows, hd_error *err) {
-    HD__TRY(hd__heap_rows_begin(m, arena, from->axis_count, most, rows, err));
-    if (from->unlisted) rows->unlisted = hd__arena_zeroed(uint64_t, m, arena, most);
-    if (from->slack) rows->slack = hd__arena_zeroed(uint64_t, m, arena, (size_t)most * from->axis_count);
+    HD__TRY(hd__heap_rows_begin(m, from->axis_count, most, rows, err));
+    if (from->unlisted) rows->unlisted = hd__mem_zeroed(uint64_t, m, most);
+    if (from->slack) rows->slack = hd__mem_zeroed(uint64_t, m, (size_t)most * from->axis_count);
     return !from->unlisted == !rows->unlisted && !from->slack == !rows->slack ? HD_OK : hd__mem_fail(m, err);
 }
 
@@ -7901,9 +7917,9 @@ static void hd__heap_rows_copy(hd_rows *to, const hd_rows *from, uint32_t row) {
 }
 
 /* Copies the marked rows into new columns. */
-static hd_status hd__heap_rows_listed(hd__mem *m, hd__arena *arena, const hd_rows *from, const uint8_t *listed,
+static hd_status hd__heap_rows_listed(hd__mem *m, const hd_rows *from, const uint8_t *listed,
                                       hd_rows *to, hd_error *err) {
-    HD__TRY(hd__heap_rows_begin_like(m, arena, from, from->count, to, err));
+    HD__TRY(hd__heap_rows_begin_like(m, from, from->count, to, err));
     for (uint32_t i = 0; i < from->count; i++)
         if (listed[i]) hd__heap_rows_copy(to, from, i);
     return HD_OK;
@@ -7930,23 +7946,23 @@ static hd_status hd__heap_rows_sort(hd__mem *m, const hd_rows *rows, uint32_t la
         to = swap;
     }
     if (from != order && n) memcpy(order, from, n * sizeof *order);
-    hd__mem_cfree(m, start, (size_t)most + 2, sizeof *start);
+    hd__mem_drop(m, start);
     return HD_OK;
 }
 
 /* Copies rows into new columns, sorted by their nodes. `first`, unless NULL, becomes a row in front, at the roots. */
-static hd_status hd__heap_rows_order(hd__mem *m, hd__arena *arena, const hd_rows *from, const hd_amount *first,
+static hd_status hd__heap_rows_order(hd__mem *m, const hd_rows *from, const hd_amount *first,
                                      hd_rows *to, hd_error *err) {
     const uint32_t roots[HD_MAX_AXES] = { 0 };
     uint32_t n = from->count, *order;
     hd_status status;
-    HD__TRY(hd__heap_rows_begin_like(m, arena, from, n + (first != NULL), to, err));
+    HD__TRY(hd__heap_rows_begin_like(m, from, n + (first != NULL), to, err));
     order = (uint32_t *)hd__mem_calloc(m, n, 2 * sizeof *order);
     if (!order) return hd__mem_fail(m, err);
     status = hd__heap_rows_sort(m, from, from->axis_count - 1, order, order + n, err);
     if (first) hd__heap_rows_put(to, roots, first);
     for (uint32_t i = 0; i < n && !status; i++) hd__heap_rows_copy(to, from, order[i]);
-    hd__mem_cfree(m, order, n, 2 * sizeof *order);
+    hd__mem_drop(m, order);
     return status;
 }
 
@@ -7962,7 +7978,7 @@ typedef struct hd__tree_index {
 } hd__tree_index;
 
 /* The child of that name, made if missing. A new name is copied if `copy`. */
-static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree_index *t, uint64_t max_records,
+static hd_status hd__tree_child(hd__mem *m, hd__tree_index *t, uint64_t max_records,
                                 uint32_t parent, hd_str name, bool copy, uint32_t *node, hd_error *err) {
     uint64_t hash = hd__hash_bytes(hd__hash_u64(t->seed, parent), name.data, name.len);
     size_t n = hd__arr_len(t->parent);
@@ -7972,10 +7988,10 @@ static hd_status hd__tree_child(hd__mem *m, hd__arena *arena, hd__tree_index *t,
     if (n >= max_records) return hd__fail(err, HD_LIMIT, "more nodes than max_records of %u", max_records);
     if (!hd__arr_room(m, t->parent, 1) || !hd__arr_room(m, t->names, 1)) return hd__mem_fail(m, err);
     if (copy && n < 4 && name.len < 64) { /* copied directly in a small tree: few names can be equal */
-        name.data = hd__arena_str(m, arena, name);
+        name.data = hd__mem_str(m, name);
         if (!name.data) return hd__mem_fail(m, err);
     } else if (copy) {
-        uint32_t number = hd__strings_add(m, arena, t->copies, name);
+        uint32_t number = hd__strings_add(m, t->copies, name);
         if (number == HD_NONE) return hd__mem_fail(m, err);
         name = t->copies->strings[number];
     }
@@ -7992,11 +8008,6 @@ static hd_status hd__tree_root(hd__mem *m, hd__tree_index *t, hd_error *err) {
     stbds_arrput(t->parent, HD_NONE);
     stbds_arrput(t->names, hd_cstr(""));
     return HD_OK;
-}
-
-static void hd__tree_free(hd__mem *m, hd__tree_index *t) {
-    hd__set_free(m, &t->index);
-    hd__arrs_free(m, &t->parent, &t->names);
 }
 
 static hd_axis hd__tree_axis(const hd__tree_index *t) {
@@ -8077,7 +8088,6 @@ static void hd__table_free(hd__mem *m, hd__table *t) {
 
 struct hd_profile {
     hd__mem mem;
-    hd__arena arena;
     hd__strings names;           /* names of all axes */
     hd__tree_index *tree;        /* by axis; NULL if the axes are fixed */
     hd__table cells;
@@ -8099,7 +8109,7 @@ static hd_status hd__profile_make(hd__mem mem, uint32_t axis_count, uint64_t max
 
 /* Gives a profile axes that it shares with other objects. */
 static hd_status hd__profile_fix(hd_profile *p, const hd_axis *axes, hd_error *err) {
-    p->fixed = hd__arena_array(hd_axis, &p->mem, &p->arena, p->cells.axis_count);
+    p->fixed = hd__mem_array(hd_axis, &p->mem, p->cells.axis_count);
     if (!p->fixed) return hd__mem_fail(&p->mem, err);
     memcpy(p->fixed, axes, p->cells.axis_count * sizeof *axes);
     return HD_OK;
@@ -8108,12 +8118,12 @@ static hd_status hd__profile_fix(hd_profile *p, const hd_axis *axes, hd_error *e
 /* Names axis a and makes its root. Axes are made in order. */
 static hd_status hd__profile_axis_begin(hd_profile *p, uint32_t a, const char *name, hd_error *err) {
     hd__tree_index *t;
-    if (!p->tree) p->tree = hd__arena_zeroed(hd__tree_index, &p->mem, &p->arena, p->cells.axis_count);
+    if (!p->tree) p->tree = hd__mem_zeroed(hd__tree_index, &p->mem, p->cells.axis_count);
     if (!p->tree) return hd__mem_fail(&p->mem, err);
     t = &p->tree[a];
     t->seed = p->cells.seed;
     t->copies = &p->names;
-    t->name = hd__arena_str(&p->mem, &p->arena, hd_cstr(name));
+    t->name = hd__mem_str(&p->mem, hd_cstr(name));
     return t->name ? hd__tree_root(&p->mem, t, err) : hd__mem_fail(&p->mem, err);
 }
 
@@ -8148,14 +8158,7 @@ HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error
     return p;
 }
 
-HEAPDUMP_API void hd_profile_free(hd_profile *p) {
-    if (!p) return;
-    for (uint32_t a = 0; p->tree && a < p->cells.axis_count; a++) hd__tree_free(&p->mem, &p->tree[a]);
-    hd__table_free(&p->mem, &p->cells);
-    hd__strings_free(&p->mem, &p->names);
-    hd__arena_free(&p->mem, &p->arena);
-    hd__object_delete(p);
-}
+HEAPDUMP_API void hd_profile_free(hd_profile *p) { hd__object_free(p); }
 
 HEAPDUMP_API uint32_t hd_profile_axis_count(const hd_profile *p) { return p ? p->cells.axis_count : 0; }
 
@@ -8178,7 +8181,7 @@ HEAPDUMP_API hd_status hd_profile_node(hd_profile *p, uint32_t axis, uint32_t pa
     HD__NEED(p && node, err);
     if (!p || axis >= p->cells.axis_count || p->fixed || parent >= hd__arr_len(p->tree[axis].parent))
         return hd__fail(err, HD_INVALID, "axis or parent out of range, or the profile accepts no nodes");
-    return hd__tree_child(&p->mem, &p->arena, &p->tree[axis], p->max_records, parent, name, true, node, err);
+    return hd__tree_child(&p->mem, &p->tree[axis], p->max_records, parent, name, true, node, err);
 }
 
 HEAPDUMP_API hd_status hd_profile_add_amount(hd_profile *p, const uint32_t *nodes, const hd_amount *amount,
@@ -8298,7 +8301,6 @@ HEAPDUMP_API hd_frame_parts hd_frame_parse(hd_str name) {
 typedef struct hd__breakdown_own {
     hd_breakdown shown;          /* first, so that a pointer to one is also a pointer to the other */
     hd__mem mem;
-    hd__arena arena;
 } hd__breakdown_own;
 
 /* Views the cells of a profile as if they were entries. */
@@ -8320,10 +8322,10 @@ static bool hd__axis_by_parent_and_name(const void *owner, uint32_t a, uint32_t 
     return hd_str_compare(axis->node_name[a], axis->node_name[b]) < 0;
 }
 
-/* Copies the used nodes of an axis to new columns in the arena, in preorder with siblings by name. On entry map[i] is
+/* Copies the used nodes of an axis to new columns, in preorder with siblings by name. On entry map[i] is
    nonzero for used nodes; their ancestors are kept too. On return map[i] is the new number of node i. `scratch` has
    room for 3 x node_count numbers. */
-static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *from, uint32_t *map,
+static hd_status hd__axis_order(hd__mem *m, const hd_axis *from, uint32_t *map,
                                 uint32_t *scratch, bool copy_names, hd_axis *to, hd_error *err) {
     uint32_t n = 0, *order = scratch, *spare = scratch + from->node_count,
              *next = scratch + 2 * (size_t)from->node_count;
@@ -8336,10 +8338,10 @@ static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *fro
         if (map[i]) order[n++] = i;
     hd__sort(order, spare, n, hd__axis_by_parent_and_name, from);
     n++;
-    parent = hd__arena_array(uint32_t, m, arena, n);
-    end = hd__arena_array(uint32_t, m, arena, n);
-    names = hd__arena_array(hd_str, m, arena, n);
-    to->name = copy_names ? hd__arena_str(m, arena, hd_cstr(from->name)) : from->name;
+    parent = hd__mem_array(uint32_t, m, n);
+    end = hd__mem_array(uint32_t, m, n);
+    names = hd__mem_array(hd_str, m, n);
+    to->name = copy_names ? hd__mem_str(m, hd_cstr(from->name)) : from->name;
     if (!parent || !end || !names || !to->name) return hd__mem_fail(m, err);
     /* First map[i] becomes the size of subtree i, and then its number in preorder. */
     for (uint32_t i = from->node_count; i-- > 1;)
@@ -8359,7 +8361,7 @@ static hd_status hd__axis_order(hd__mem *m, hd__arena *arena, const hd_axis *fro
         end[at] = at + size;
         names[at] = from->node_name[i];
         if (copy_names) {
-            names[at].data = hd__arena_str(m, arena, names[at]);
+            names[at].data = hd__mem_str(m, names[at]);
             if (!names[at].data) return hd__mem_fail(m, err);
         }
     }
@@ -8410,16 +8412,16 @@ static bool hd__children_by_parent_and_size(const void *owner, uint32_t a, uint3
     return c->amount[a].bytes != c->amount[b].bytes ? c->amount[a].bytes > c->amount[b].bytes : a < b;
 }
 
-/* Finds the children along every axis, in arrays of the arena. An entry without a parent on any axis becomes a child
+/* Finds the children along every axis, in new arrays. An entry without a parent on any axis becomes a child
    of the total along axis 0. */
-static hd_status hd__children_build(hd__mem *m, hd__arena *arena, const hd_breakdown *b,
+static hd_status hd__children_build(hd__mem *m, const hd_breakdown *b,
                                     hd__children children[HD_MAX_AXES], hd_error *err) {
     uint32_t n = b->entries.count, axes = b->entries.axis_count;
-    uint32_t *scratch = hd__arena_array(uint32_t, m, arena, n);
+    uint32_t *scratch = hd__mem_array(uint32_t, m, n);
     if (!scratch) return hd__mem_fail(m, err);
     for (uint32_t a = 0; a < axes; a++) {
         hd__children *c = &children[a];
-        c->parent = hd__arena_array(uint32_t, m, arena, 3 * ((size_t)n + 1));
+        c->parent = hd__mem_array(uint32_t, m, 3 * ((size_t)n + 1));
         if (!c->parent) return hd__mem_fail(m, err);
         c->first = c->parent + n;
         c->child = c->first + n + 1;
@@ -8460,9 +8462,9 @@ static bool hd__breakdown_topmost(const hd_breakdown *b, const hd__children *chi
 
 /* Fills the entries of a breakdown, after its axes: rows in canonical order, and a total if it is missing.
    HD_OVERFLOW if the total passes 2^64: the entries are filled then, with the largest possible total. */
-static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *b, hd_rows rows,
+static hd_status hd__breakdown_fill(hd__mem *m, hd_breakdown *b, hd_rows rows,
                                     hd_error *err) {
-    hd__arena scratch = { NULL, NULL, 0 };
+    hd__mem scratch = hd__mem_part(m);
     hd__children children[HD_MAX_AXES];
     hd_amount sum;
     bool total = false, whole;
@@ -8471,21 +8473,21 @@ static hd_status hd__breakdown_fill(hd__mem *m, hd__arena *arena, hd_breakdown *
         total = true;
         for (uint32_t a = 0; a < rows.axis_count; a++) total &= !hd__heap_row_nodes(&rows, i)[a];
     }
-    HD__TRY(hd__heap_rows_order(m, arena, &rows, total ? NULL : &hd__amount_none, &b->entries, err));
+    HD__TRY(hd__heap_rows_order(m, &rows, total ? NULL : &hd__amount_none, &b->entries, err));
     if (total || !rows.count) return HD_OK;
-    status = hd__children_build(m, &scratch, b, children, err);
+    status = hd__children_build(&scratch, b, children, err);
     if (!status) {
         whole = hd__breakdown_topmost(b, children, &sum);
         *(hd_amount *)(uintptr_t)b->entries.amount = sum;
         if (!whole) status = hd__fail(err, HD_OVERFLOW, "the topmost entries pass 2^64 bytes");
     }
-    hd__arena_free(m, &scratch);
+    hd__mem_end(&scratch);
     return status;
 }
 
-/* Makes axes in canonical order from the nodes at or above the rows, in the arena. `nodes` receives the rows' nodes
+/* Makes axes in canonical order from the nodes at or above the rows. `nodes` receives the rows' nodes
    with their new numbers. `maps`, unless NULL, receives the new numbers of all nodes, 0 if unused. */
-static hd_status hd__axes_order(hd__mem *m, hd__arena *arena, const hd_axis *axes, hd_rows *rows,
+static hd_status hd__axes_order(hd__mem *m, const hd_axis *axes, hd_rows *rows,
                                 uint32_t *nodes, bool copy_names, uint32_t *const *maps, hd_axis *to,
                                 hd_error *err) {
     for (uint32_t a = 0; a < rows->axis_count; a++) {
@@ -8494,11 +8496,11 @@ static hd_status hd__axes_order(hd__mem *m, hd__arena *arena, const hd_axis *axe
         hd_status status;
         if (!map) return hd__mem_fail(m, err);
         for (uint32_t i = 0; i < rows->count; i++) map[hd__heap_row_nodes(rows, i)[a]] = 1;
-        status = hd__axis_order(m, arena, &axes[a], map, map + n, copy_names, &to[a], err);
+        status = hd__axis_order(m, &axes[a], map, map + n, copy_names, &to[a], err);
         for (size_t i = a; i < (size_t)rows->count * rows->axis_count && !status; i += rows->axis_count)
             nodes[i] = map[rows->node[i]];
         if (maps) memcpy(maps[a], map, n * sizeof *map);
-        hd__mem_cfree(m, map, n, 4 * sizeof *map);
+        hd__mem_drop(m, map);
         HD__TRY(status);
     }
     rows->node = nodes;
@@ -8516,9 +8518,9 @@ static hd_status hd__breakdown_seal(hd__mem mem, const hd_axis *axes, hd_rows ro
     nodes = (uint32_t *)hd__mem_calloc(&b->mem, size, sizeof *nodes);
     status = nodes ? HD_OK : hd__mem_fail(&b->mem, err);
     if (!status)
-        status = hd__axes_order(&b->mem, &b->arena, axes, &rows, nodes, true, maps, b->shown.axis, err);
-    if (!status) status = hd__breakdown_fill(&b->mem, &b->arena, &b->shown, rows, err);
-    if (nodes) hd__mem_cfree(&b->mem, nodes, size, sizeof *nodes);
+        status = hd__axes_order(&b->mem, axes, &rows, nodes, true, maps, b->shown.axis, err);
+    if (!status) status = hd__breakdown_fill(&b->mem, &b->shown, rows, err);
+    hd__mem_drop(&b->mem, nodes);
     if (status) hd_breakdown_free(&b->shown);
     else *out = &b->shown;
     return status;
@@ -8531,12 +8533,7 @@ HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, c
     return hd__breakdown_seal(hd__mem_options(options), view.axis, view.entries, NULL, out, err);
 }
 
-HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown) {
-    hd__breakdown_own *b = (hd__breakdown_own *)breakdown;
-    if (!b) return;
-    hd__arena_free(&b->mem, &b->arena);
-    hd__object_delete(b);
-}
+HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown) { hd__object_free((hd__breakdown_own *)breakdown); }
 
 static int hd__heap_compare_nodes(const hd_rows *rows, size_t row, const uint32_t *nodes) {
     const uint32_t *at = hd__heap_row_nodes(rows, row);
@@ -8701,7 +8698,6 @@ typedef struct hd__budget_portion {
 
 typedef struct hd__budget {
     hd__mem *m;
-    hd__arena *arena;
     const hd_breakdown *b;       /* the candidates are among its entries */
     const hd_options *options;
     uint32_t axes, atoms;
@@ -8838,8 +8834,8 @@ static bool hd__residuals_by_place(const void *owner, uint32_t a, uint32_t b) {
 }
 
 static bool hd__budget_cut_sort(hd__budget *x, hd__budget_cut *cut, uint32_t axis) {
-    uint32_t n = cut->count, *at = hd__arena_array(uint32_t, x->m, x->arena, 2 * (size_t)n);
-    uint64_t *sum = hd__arena_array(uint64_t, x->m, x->arena, (size_t)n + 1);
+    uint32_t n = cut->count, *at = hd__mem_array(uint32_t, x->m, 2 * (size_t)n);
+    uint64_t *sum = hd__mem_array(uint64_t, x->m, (size_t)n + 1);
     if (!at || !sum) return false;
     memcpy(at, x->moved + cut->atoms, n * sizeof *at);
     hd__sort(at, at + n, n, hd__residuals_by_place, x->at[axis]);
@@ -9329,16 +9325,16 @@ static bool hd__budget_by_main_axis(const void *owner, uint32_t a, uint32_t b) {
 }
 
 /* *whole: by entry, the bytes of all atoms at or below it. */
-static hd_status hd__budget_residuals(hd__mem *m, hd__arena *arena, const hd_breakdown *b, hd_rows *atoms,
+static hd_status hd__budget_residuals(hd__mem *m, const hd_breakdown *b, hd_rows *atoms,
                                       const uint64_t **whole, hd_error *err) {
     uint32_t n = b->entries.count, most = n, *order;
-    uint64_t *sums = hd__arena_array(uint64_t, m, arena, n);
-    hd_amount *own = hd__arena_array(hd_amount, m, arena, n);
+    uint64_t *sums = hd__mem_array(uint64_t, m, n);
+    hd_amount *own = hd__mem_array(hd_amount, m, n);
     hd__residuals x = HD_ZERO;
     bool done;
     for (uint32_t a = 0; a < b->entries.axis_count; a++)
         if (b->axis[a].node_count > most) most = b->axis[a].node_count;
-    order = hd__arena_array(uint32_t, m, arena, 2 * (size_t)most);
+    order = hd__mem_array(uint32_t, m, 2 * (size_t)most);
     if (!sums || !own || !order) return hd__mem_fail(m, err);
     x.m = m;
     x.b = b;
@@ -9363,8 +9359,8 @@ static hd_status hd__budget_paths(hd__budget *x, uint32_t a, hd_error *err) {
     const hd_axis *axis = &x->b->axis[a];
     uint32_t n = axis->node_count, fixed, *heavy;
     char digits[20];
-    x->path_cost[a] = hd__arena_array(uint64_t, x->m, x->arena, 2 * (size_t)n);
-    x->head[a] = hd__arena_array(uint32_t, x->m, x->arena, 2 * (size_t)n);
+    x->path_cost[a] = hd__mem_array(uint64_t, x->m, 2 * (size_t)n);
+    x->head[a] = hd__mem_array(uint32_t, x->m, 2 * (size_t)n);
     if (!x->path_cost[a] || !x->head[a]) return hd__mem_fail(x->m, err);
     x->known[a] = x->path_cost[a] + n;
     heavy = x->head[a] + n;
@@ -9395,8 +9391,8 @@ static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *
     x->atoms = n;
     x->atom = atoms->amount;
     for (uint32_t i = 0; i < n; i++) hd__sum(&x->total, x->atom[i].bytes);
-    by_entry = hd__arena_array(uint32_t, x->m, x->arena, 4 * (size_t)rows);
-    x->gain = hd__arena_array(uint64_t, x->m, x->arena, rows);
+    by_entry = hd__mem_array(uint32_t, x->m, 4 * (size_t)rows);
+    x->gain = hd__mem_array(uint64_t, x->m, rows);
     if (!by_entry || !x->gain) return hd__mem_fail(x->m, err);
     x->cost = by_entry;
     x->stamp = x->cost + rows;
@@ -9404,16 +9400,16 @@ static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *
     x->portion = x->heap + rows;
     for (uint32_t a = 0; a < x->axes; a++) HD__TRY(hd__budget_paths(x, a, err));
     if (x->axes == 1) return HD_OK;
-    x->class_of = hd__arena_zeroed(uint32_t, x->m, x->arena, 4 * ((size_t)n + 1));
-    x->within = hd__arena_zeroed(uint64_t, x->m, x->arena, (size_t)n + 1);
+    x->class_of = hd__mem_zeroed(uint32_t, x->m, 4 * ((size_t)n + 1));
+    x->within = hd__mem_zeroed(uint64_t, x->m, (size_t)n + 1);
     if (!x->class_of || !x->within) return hd__mem_fail(x->m, err);
     x->touched = x->class_of + n + 1;
     x->fresh = x->touched + n + 1;
     x->inside = x->fresh + n + 1;
     for (uint32_t a = 0; a < x->axes; a++) {
         uint32_t nodes = x->b->axis[a].node_count;
-        x->at[a] = hd__arena_array(uint32_t, x->m, x->arena, 2 * (size_t)n);
-        x->start[a] = hd__arena_array(uint32_t, x->m, x->arena, (size_t)nodes + 1);
+        x->at[a] = hd__mem_array(uint32_t, x->m, 2 * (size_t)n);
+        x->start[a] = hd__mem_array(uint32_t, x->m, (size_t)nodes + 1);
         if (!x->at[a] || !x->start[a]) return hd__mem_fail(x->m, err);
         x->order[a] = x->at[a] + n;
     }
@@ -9424,7 +9420,7 @@ static hd_status hd__budget_take(hd__budget *x, const hd_rows *atoms, hd_error *
 /* Finds for each entry the one to list before it: the nearest entry above along the last axis on which it is not at
    the root. `parent` has the nearest one along axis 0. */
 static hd_status hd__budget_nest(hd__budget *x, const uint32_t *parent, hd_error *err) {
-    uint32_t n = x->b->entries.count, *above = hd__arena_array(uint32_t, x->m, x->arena, 4 * (size_t)n);
+    uint32_t n = x->b->entries.count, *above = hd__mem_array(uint32_t, x->m, 4 * (size_t)n);
     if (!above) return hd__mem_fail(x->m, err);
     memcpy(above, parent, n * sizeof *above);
     for (uint32_t a = 1; a < x->axes; a++) {
@@ -9442,24 +9438,23 @@ static hd_status hd__budget_nest(hd__budget *x, const uint32_t *parent, hd_error
 static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows *atoms,
                                 bool counted, const hd_cutoff *cutoff, const hd_options *options,
                                 uint8_t *candidates, double *least, hd_error *err) {
-    hd__arena arena = { NULL, NULL, 0 };
+    hd__mem scratch = hd__mem_part(m);
     uint32_t n = b->entries.count;
     uint8_t *listed[2];
-    uint32_t *order = hd__arena_array(uint32_t, m, &arena, 3 * (size_t)n);
+    uint32_t *order = hd__mem_array(uint32_t, &scratch, 3 * (size_t)n);
     uint64_t explained[2] = { 0, 0 };
     double lowest[2] = { 0, 0 };
     hd_rows residuals;
     hd__budget x = HD_ZERO;
     hd_status status = HD_OK;
-    x.m = m;
-    x.arena = &arena;
+    x.m = &scratch;
     x.b = b;
     x.options = options;
     x.counted = counted;
-    listed[0] = hd__arena_array(uint8_t, m, &arena, 2 * (size_t)n);
+    listed[0] = hd__mem_array(uint8_t, &scratch, 2 * (size_t)n);
     if (!order || !listed[0]) status = hd__mem_fail(m, err);
     else listed[1] = listed[0] + n;
-    if (!status && !atoms) status = hd__budget_residuals(m, &arena, b, &residuals, &x.whole, err);
+    if (!status && !atoms) status = hd__budget_residuals(&scratch, b, &residuals, &x.whole, err);
     if (!status) status = hd__budget_take(&x, atoms ? atoms : &residuals, err);
     if (!status) status = hd__breakdown_listed_above(m, b, 0, NULL, order, order + n, order + 2 * (size_t)n, err);
     if (!status) {
@@ -9475,8 +9470,7 @@ static hd_status hd__budget_run(hd__mem *m, const hd_breakdown *b, const hd_rows
     lowest[1] *= (double)HD__BUDGET_ENTRY_LEAST;
     if (cutoff->max_output_bytes && lowest[1] < *least) *least = lowest[1];
     if (x.scale > 0) *least /= x.scale;
-    hd__arrs_free(m, &x.classes, &x.cuts, &x.portions, &x.moved);
-    hd__arena_free(m, &arena);
+    hd__mem_end(&scratch);
     return status;
 }
 
@@ -9489,7 +9483,6 @@ static bool hd__cutoff_has_budget(const hd_cutoff *cutoff) {
 static hd_status hd__budget_seal(hd__mem mem, const hd_axis *axes, hd_rows rows, const hd_rows *atoms,
                                  bool counted, const hd_cutoff *cutoff, const hd_options *options, double *least,
                                  hd_breakdown **out, hd_error *err) {
-    hd__arena arena = { NULL, NULL, 0 };
     hd_breakdown *all;
     hd_rows placed, some;
     uint32_t *map[HD_MAX_AXES], *node = NULL;
@@ -9497,19 +9490,16 @@ static hd_status hd__budget_seal(hd__mem mem, const hd_axis *axes, hd_rows rows,
     hd_status status = HD_OK;
     if (!hd__cutoff_has_budget(cutoff)) return hd__breakdown_seal(mem, axes, rows, NULL, out, err);
     for (uint32_t a = 0; a < rows.axis_count && !status; a++) {
-        map[a] = hd__arena_array(uint32_t, &mem, &arena, axes[a].node_count);
+        map[a] = hd__mem_array(uint32_t, &mem, axes[a].node_count);
         if (!map[a]) status = hd__mem_fail(&mem, err);
     }
     if (!status) status = hd__breakdown_seal(hd__mem_rest(&mem), axes, rows, map, &all, err);
-    if (status) {
-        hd__arena_free(&mem, &arena);
-        return status;
-    }
+    if (status) return hd__mem_end(&mem), status;
     hd__mem_join(&((hd__breakdown_own *)all)->mem, &mem);
-    listed = hd__arena_array(uint8_t, &mem, &arena, all->entries.count);
+    listed = hd__mem_array(uint8_t, &mem, all->entries.count);
     if (atoms) {
         placed = *atoms;
-        node = hd__arena_array(uint32_t, &mem, &arena, (size_t)atoms->count * atoms->axis_count);
+        node = hd__mem_array(uint32_t, &mem, (size_t)atoms->count * atoms->axis_count);
         placed.node = node;
     }
     if (!listed || (atoms && !node)) status = hd__mem_fail(&mem, err);
@@ -9525,9 +9515,9 @@ static hd_status hd__budget_seal(hd__mem mem, const hd_axis *axes, hd_rows rows,
         status = hd__budget_run(&mem, all, atoms ? &placed : NULL, counted, cutoff, options, listed,
                                 least, err);
     }
-    if (!status) status = hd__heap_rows_listed(&mem, &arena, &all->entries, listed, &some, err);
+    if (!status) status = hd__heap_rows_listed(&mem, &all->entries, listed, &some, err);
     if (!status) status = hd__breakdown_seal(hd__mem_rest(&mem), all->axis, some, NULL, out, err);
-    hd__arena_free(&mem, &arena);
+    hd__mem_end(&mem);
     hd_breakdown_free(all);
     return status;
 }
@@ -9577,7 +9567,6 @@ typedef struct hd__condense_range {
 
 typedef struct hd__condense {
     hd__mem mem;
-    hd__arena arena;
     const hd_options *options;
     uint64_t max_records;
     hd_cutoff cutoff;
@@ -9589,7 +9578,7 @@ typedef struct hd__condense {
     uint32_t main;               /* the deepest axis */
     bool monotone;               /* an entry that passes the cut-off passes it by every route */
     hd__table out;
-    hd__arena scratch;           /* fibers, until everything is listed */
+    hd__mem scratch;             /* fibers, until everything is listed */
     hd__table places;            /* by fiber: its nodes, with 0 for the main axis */
     hd__fiber *fibers;           /* stb_ds arrays */
     uint32_t *kids;
@@ -9632,14 +9621,14 @@ static hd_status hd__lattice_build(hd__condense *x, const hd_axis *axis, uint32_
     hd__lattice_axis *l = &x->axis[a];
     uint32_t old = axis->node_count, n, *own, *parent, *size, *heavy, *at, *next;
     uint8_t *flags;
-    own = hd__arena_array(uint32_t, m, &x->arena, old);
-    flags = hd__arena_zeroed(uint8_t, m, &x->arena, old);
+    own = hd__mem_array(uint32_t, m, old);
+    flags = hd__mem_zeroed(uint8_t, m, old);
     if (!own || !flags) return hd__mem_fail(m, err);
     n = hd__condense_place_self(axis, &x->cells, a, own, flags);
     l->count = n;
-    parent = hd__arena_array(uint32_t, m, &x->arena, 9 * (size_t)n);
-    l->names = hd__arena_array(hd_str, m, &x->arena, n);
-    l->at = hd__arena_array(uint32_t, m, &x->arena, x->cells.count);
+    parent = hd__mem_array(uint32_t, m, 9 * (size_t)n);
+    l->names = hd__mem_array(hd_str, m, n);
+    l->at = hd__mem_array(uint32_t, m, x->cells.count);
     if (!parent || !l->names || !l->at) return hd__mem_fail(m, err);
     size = parent + n, heavy = size + n, at = heavy + n, next = at + n;
     l->parent = next + n, l->depth = l->parent + n, l->head = l->depth + n, l->end = l->head + n;
@@ -9707,15 +9696,15 @@ static hd_status hd__fiber_add(hd__condense *x, const uint32_t *nodes, uint32_t 
     if (same != HD_NONE) {
         f = x->fibers[same];
     } else {
-        f.cell = hd__arena_array(uint32_t, &x->mem, &x->scratch, 2 * (size_t)count);
-        f.sum = hd__arena_array(hd__condense_total, &x->mem, &x->scratch, sums);
+        f.cell = hd__mem_array(uint32_t, &x->scratch, 2 * (size_t)count);
+        f.sum = hd__mem_array(hd__condense_total, &x->scratch, sums);
         if (!f.cell || !f.sum) return hd__mem_fail(&x->mem, err);
         f.at = f.cell + count;
         for (size_t i = 0; i < sums; i += (size_t)count + 1) memset(&f.sum[i], 0, sizeof *f.sum);
     }
     for (uint32_t a = 0; a < x->cells.axis_count; a++) f.kids[a] = HD_NONE;
-    if (!hd__arr_push(&x->mem, x->fibers, f)) return hd__mem_fail(&x->mem, err);
-    return hd__table_add(&x->mem, &x->places, HD_NONE, nodes, &hd__amount_none, err);
+    if (!hd__arr_push(&x->scratch, x->fibers, f)) return hd__mem_fail(&x->mem, err);
+    return hd__table_add(&x->scratch, &x->places, HD_NONE, nodes, &hd__amount_none, err);
 }
 
 /* Appends a cell to a fiber that has room for it. */
@@ -9744,7 +9733,7 @@ static uint32_t hd__fiber_seek(const hd__fiber *f, uint32_t low, uint32_t high, 
 static hd_status hd__fiber_all(hd__condense *x, hd_error *err) {
     const hd__lattice_axis *l = &x->axis[x->main];
     uint32_t n = x->cells.count, nodes[HD_MAX_AXES] = { 0 };
-    uint32_t *start = hd__arena_array(uint32_t, &x->mem, &x->scratch, (size_t)l->count + 1 + n);
+    uint32_t *start = hd__mem_array(uint32_t, &x->scratch, (size_t)l->count + 1 + n);
     uint32_t *order;
     if (!start) return hd__mem_fail(&x->mem, err);
     order = start + l->count + 1;
@@ -9770,7 +9759,7 @@ static hd_status hd__fiber_group(hd__condense *x, uint32_t fiber, uint32_t low, 
         if (at == node) continue;
         child = hd__lattice_ancestor(l, at, l->depth[node] + 1);
         if (l->slot[child] == HD_NONE) {
-            if (!hd__arr_push(&x->mem, x->candidates, hd__cutoff_candidate_make(child, l->names[child], 0))) {
+            if (!hd__arr_push(&x->scratch, x->candidates, hd__cutoff_candidate_make(child, l->names[child], 0))) {
                 status = hd__mem_fail(&x->mem, err);
                 break;
             }
@@ -9792,7 +9781,7 @@ static hd_status hd__fiber_kids(hd__condense *x, uint32_t fiber, uint32_t a, hd_
     node = nodes[a];
     HD__TRY(hd__fiber_group(x, fiber, 0, x->fibers[fiber].count, a, node, err));
     n = (uint32_t)hd__arr_len(x->candidates);
-    if (!hd__arr_room(&x->mem, x->kids, n ? n : 1)) return hd__mem_fail(&x->mem, err);
+    if (!hd__arr_room(&x->scratch, x->kids, n ? n : 1)) return hd__mem_fail(&x->mem, err);
     x->fibers[fiber].kids[a] = (uint32_t)hd__arr_len(x->kids);
     x->fibers[fiber].kid_count[a] = n;
     for (uint32_t k = 0; k < n; k++) {
@@ -9835,7 +9824,7 @@ static hd_status hd__condense_along(hd__condense *x, hd__condense_range r, uint3
         hd__cutoff_candidate c = hd__cutoff_candidate_make(id, l->names[id], r.fiber);
         end = hd__fiber_seek(f, i, r.high, l->end[id]);
         hd__fiber_candidate_add(&c, f, i, end);
-        if (!hd__arr_push(&x->mem, x->candidates, c)) return hd__mem_fail(&x->mem, err);
+        if (!hd__arr_push(&x->scratch, x->candidates, c)) return hd__mem_fail(&x->mem, err);
     }
     return HD_OK;
 }
@@ -9854,7 +9843,7 @@ static hd_status hd__condense_across(hd__condense *x, hd__condense_range r, uint
         HD__TRY(hd__fiber_group(x, r.fiber, r.low, r.high, a, nodes[a], err));
     } else {
         hd__arr_resize(x->candidates, 0);
-        if (!hd__arr_room(&x->mem, x->candidates, n ? n : 1)) return hd__mem_fail(&x->mem, err);
+        if (!hd__arr_room(&x->scratch, x->candidates, n ? n : 1)) return hd__mem_fail(&x->mem, err);
         for (uint32_t k = 0; k < n; k++) {
             uint32_t kid = x->kids[first + k], id = hd__table_nodes(&x->places, kid)[a];
             stbds_arrput(x->candidates, hd__cutoff_candidate_make(id, x->axis[a].names[id], kid));
@@ -9889,7 +9878,7 @@ static hd_status hd__condense_list(hd__condense *x, const uint32_t *nodes, const
         if (!s) HD__TRY(hd__table_add(&x->mem, &x->out, x->max_records, nodes, &amount, err));
         else if (!hd__arr_push(&x->mem, x->sum[s - 1], amount)) return hd__mem_fail(&x->mem, err);
     }
-    return hd__arr_push(&x->mem, x->waiting, r) ? HD_OK : hd__mem_fail(&x->mem, err);
+    return hd__arr_push(&x->scratch, x->waiting, r) ? HD_OK : hd__mem_fail(&x->mem, err);
 }
 
 /* Breaks an entry down along one axis. */
@@ -9906,7 +9895,7 @@ static hd_status hd__condense_split(hd__condense *x, hd__condense_range r, uint3
         return hd__report_cancelled(err);
     if (a == x->main) HD__TRY(hd__condense_along(x, r, nodes[a], err));
     else HD__TRY(hd__condense_across(x, r, a, nodes, err));
-    if (!hd__cutoff_select(&x->mem, &x->cutoff, x->out.amount[0].bytes, x->out.amount[r.row].bytes, x->candidates,
+    if (!hd__cutoff_select(&x->scratch, &x->cutoff, x->out.amount[0].bytes, x->out.amount[r.row].bytes, x->candidates,
                            (uint32_t)hd__arr_len(x->candidates), &x->sorted))
         return hd__mem_fail(&x->mem, err);
     for (size_t k = 0; k < hd__arr_len(x->candidates); k++) {
@@ -9928,9 +9917,7 @@ static void hd__condense_main_axis(hd__condense *x) {
 /* Frees the memory that is useless once everything is listed. */
 static void hd__condense_listed(hd__condense *x) {
     hd__set_free(&x->mem, &x->out.index);
-    hd__table_free(&x->mem, &x->places);
-    hd__arena_free(&x->mem, &x->scratch);
-    hd__arrs_free(&x->mem, &x->fibers, &x->kids, &x->candidates, &x->sorted, &x->waiting);
+    hd__mem_end(&x->scratch);
 }
 
 static hd_status hd__condense_run(hd__condense *x, hd_error *err) {
@@ -9952,7 +9939,7 @@ static hd_status hd__condense_run(hd__condense *x, hd_error *err) {
 /* Copies the cells, with nodes of the axes of the entries. */
 static hd_status hd__condense_atoms(hd__condense *x, hd_error *err) {
     uint32_t n = x->cells.count, axes = x->cells.axis_count;
-    uint32_t *node = hd__arena_array(uint32_t, &x->mem, &x->arena, axes * (size_t)n);
+    uint32_t *node = hd__mem_array(uint32_t, &x->mem, axes * (size_t)n);
     if (!node) return hd__mem_fail(&x->mem, err);
     for (uint32_t a = 0; a < axes; a++)
         for (uint32_t i = 0; i < n; i++) node[(size_t)i * axes + a] = x->axis[a].at[i];
@@ -9965,6 +9952,7 @@ static hd_status hd__condense_atoms(hd__condense *x, hd_error *err) {
 static hd_status hd__condense_rows(hd__condense *x, const hd_profile *profile, const hd_cutoff *cutoff,
                                    const hd_options *options, hd_error *err) {
     x->mem = hd__mem_options(options);
+    x->scratch = hd__mem_part(&x->mem);
     if (cutoff) x->cutoff = *cutoff;
     HD__TRY(hd__cutoff_check(&x->cutoff, err));
     x->options = options;
@@ -9981,24 +9969,17 @@ static hd_status hd__condense_rows(hd__condense *x, const hd_profile *profile, c
     return hd__cutoff_has_budget(&x->cutoff) ? hd__condense_atoms(x, err) : HD_OK;
 }
 
-static void hd__condense_free(hd__condense *x) {
-    hd__condense_listed(x);
-    hd__table_free(&x->mem, &x->out);
-    hd__arrs_free(&x->mem, &x->sum[0], &x->sum[1]);
-    hd__arena_free(&x->mem, &x->arena);
-}
-
 /* Marks the entries that pass a cut-off; `listed` must be zeroed. */
-static hd_status hd__condense_cut(hd__mem *m, hd__arena *arena, const hd_breakdown *b, const hd_cutoff *cutoff,
+static hd_status hd__condense_cut(hd__mem *m, const hd_breakdown *b, const hd_cutoff *cutoff,
                                   uint8_t *listed, hd_error *err) {
     hd__children children[HD_MAX_AXES];
     const hd_amount *amount = b->entries.amount;
-    uint32_t n = b->entries.count, depth = 0, *stack = hd__arena_array(uint32_t, m, arena, n);
+    uint32_t n = b->entries.count, depth = 0, *stack = hd__mem_array(uint32_t, m, n);
     uint32_t *sorted = NULL;
-    hd__cutoff_candidate *c = hd__arena_array(hd__cutoff_candidate, m, arena, n);
+    hd__cutoff_candidate *c = hd__mem_array(hd__cutoff_candidate, m, n);
     bool done = true;
     if (!stack || !c) return hd__mem_fail(m, err);
-    HD__TRY(hd__children_build(m, arena, b, children, err));
+    HD__TRY(hd__children_build(m, b, children, err));
     listed[0] = 1;
     stack[depth++] = 0;
     while (depth && done) {
@@ -10031,7 +10012,8 @@ static hd_status hd__condense_once(const hd_profile *profile, const hd_cutoff *c
     if (!status)
         status = hd__budget_seal(hd__mem_rest(&x.mem), x.named, hd__table_rows(&x.out), &x.atoms, true, cutoff,
                                  options, least, out, err);
-    hd__condense_free(&x);
+    hd__mem_end(&x.scratch);
+    hd__mem_end(&x.mem);
     return status;
 }
 
@@ -10066,7 +10048,6 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
                                         const hd_options *options, hd_breakdown **out, hd_error *err) {
     HD__NEED(b && out, err);
     hd__mem m = hd__mem_options(options);
-    hd__arena arena = { NULL, NULL, 0 };
     hd_cutoff all = HD_ZERO;
     hd_rows rows, from = b->entries;
     uint8_t *listed;
@@ -10074,13 +10055,13 @@ HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *b, const hd_cutoff *
     hd_status status;
     if (!cutoff) cutoff = &all;
     HD__TRY(hd__cutoff_check(cutoff, err));
-    listed = hd__arena_zeroed(uint8_t, &m, &arena, b->entries.count);
-    status = listed ? hd__condense_cut(&m, &arena, b, cutoff, listed, err) : hd__mem_fail(&m, err);
+    listed = hd__mem_zeroed(uint8_t, &m, b->entries.count);
+    status = listed ? hd__condense_cut(&m, b, cutoff, listed, err) : hd__mem_fail(&m, err);
     from.slack = NULL;
-    if (!status) status = hd__heap_rows_listed(&m, &arena, &from, listed, &rows, err);
+    if (!status) status = hd__heap_rows_listed(&m, &from, listed, &rows, err);
     if (!status)
         status = hd__budget_seal(hd__mem_rest(&m), b->axis, rows, NULL, true, cutoff, options, &least, out, err);
-    hd__arena_free(&m, &arena);
+    hd__mem_end(&m);
     return status;
 }
 
@@ -10142,7 +10123,7 @@ static hd_status hd__merge_child(hd__merge_sum *x, uint32_t a, uint32_t parent, 
     if (next < hd__arr_len(t->parent) && t->parent[next] == parent && hd_str_equal(t->names[next], name)) {
         *node = next;
     } else {
-        HD__TRY(hd__tree_child(&p->mem, &p->arena, t, p->max_records, parent, name, x->copy, node, err));
+        HD__TRY(hd__tree_child(&p->mem, t, p->max_records, parent, name, x->copy, node, err));
     }
     x->next_node = *node + 1;
     return HD_OK;
@@ -10234,7 +10215,7 @@ static hd_status hd__merge_run(hd__merge_sum *x, hd_error *err) {
     if (!status) status = hd__merge_places(x, err);
     if (!status && !places) status = hd__merge_amounts(x, err);
     if (status) hd__table_truncate(&x->into->cells, before);
-    hd__mem_cfree(m, scratch, size, sizeof *scratch);
+    hd__mem_drop(m, scratch);
     return status;
 }
 
@@ -10253,17 +10234,17 @@ HEAPDUMP_API hd_status hd_profile_merge(hd_profile *into, const hd_profile *from
     return hd__merge_run(&x, err);
 }
 
-static hd_status hd__merge_sort_into(hd_profile *sorted, hd__arena *scratch, const hd_profile *p, hd_error *err) {
+static hd_status hd__merge_sort_into(hd_profile *sorted, hd__mem *scratch, const hd_profile *p, hd_error *err) {
     hd_breakdown view = hd__profile_view(p);
     hd_rows rows = view.entries;
     uint32_t *nodes;
     hd__merge_sum x;
     for (uint32_t a = 0; a < rows.axis_count; a++)
         HD__TRY(hd__profile_axis_begin(sorted, a, view.axis[a].name, err));
-    nodes = hd__arena_array(uint32_t, &sorted->mem, scratch, (size_t)rows.count * rows.axis_count);
+    nodes = hd__mem_array(uint32_t, scratch, (size_t)rows.count * rows.axis_count);
     if (!nodes) return hd__mem_fail(&sorted->mem, err);
-    HD__TRY(hd__axes_order(&sorted->mem, scratch, view.axis, &rows, nodes, false, NULL, view.axis, err));
-    HD__TRY(hd__heap_rows_order(&sorted->mem, scratch, &rows, NULL, &view.entries, err));
+    HD__TRY(hd__axes_order(scratch, view.axis, &rows, nodes, false, NULL, view.axis, err));
+    HD__TRY(hd__heap_rows_order(scratch, &rows, NULL, &view.entries, err));
     x = hd__merge_make(sorted, &view, true);
     return hd__merge_run(&x, err);
 }
@@ -10271,11 +10252,12 @@ static hd_status hd__merge_sort_into(hd_profile *sorted, hd__arena *scratch, con
 HEAPDUMP_API hd_status hd_profile_sort(hd_profile *p, hd_error *err) {
     HD__NEED(p, err);
     hd_profile *sorted, swap;
-    hd__arena scratch = { NULL, NULL, 0 };
+    hd__mem scratch;
     hd_status status;
     HD__TRY(hd__profile_make(hd__mem_rest(&p->mem), p->cells.axis_count, p->max_records, &sorted, err));
+    scratch = hd__mem_part(&sorted->mem);
     status = hd__merge_sort_into(sorted, &scratch, p, err);
-    hd__arena_free(&sorted->mem, &scratch);
+    hd__mem_end(&scratch);
     if (!status) {
         sorted->mem.taken = p->mem.taken; /* the memory freed next no longer counts */
         swap = *p;
@@ -10400,7 +10382,7 @@ static void hd__way_build(const hd_breakdown *b, hd__way *way, uint32_t *stack, 
 }
 
 /* Gives a breakdown the order of axes that sums have, because ways depend on it. */
-static hd_status hd__axes_in_order(hd__mem *m, hd__arena *arena, const hd_breakdown *from, hd_breakdown *to,
+static hd_status hd__axes_in_order(hd__mem *m, const hd_breakdown *from, hd_breakdown *to,
                                    hd_error *err) {
     hd_rows rows = from->entries;
     uint32_t order[HD_MAX_AXES], axes = rows.axis_count, *node;
@@ -10414,7 +10396,7 @@ static hd_status hd__axes_in_order(hd__mem *m, hd__arena *arena, const hd_breakd
     }
     *to = *from;
     if (same) return HD_OK;
-    node = hd__arena_array(uint32_t, m, arena, (size_t)rows.count * axes);
+    node = hd__mem_array(uint32_t, m, (size_t)rows.count * axes);
     if (!node) return hd__mem_fail(m, err);
     for (uint32_t a = 0; a < axes; a++) {
         to->axis[a] = from->axis[order[a]];
@@ -10422,7 +10404,7 @@ static hd_status hd__axes_in_order(hd__mem *m, hd__arena *arena, const hd_breakd
     }
     rows.node = node;
     rows.slack = NULL;           /* belongs to other ways */
-    return hd__heap_rows_order(m, arena, &rows, NULL, &to->entries, err);
+    return hd__heap_rows_order(m, &rows, NULL, &to->entries, err);
 }
 
 /* Resizes the stb_ds array of changes for `rows` rows; new ones are 0. */
@@ -10480,10 +10462,10 @@ static void hd__bounds_add(uint64_t *to, const hd__merge_sum *x, const hd__way *
 }
 
 /* Splits changes into columns, which sealing sorts. */
-static hd_status hd__bounds_split(hd__mem *m, hd__arena *arena, const uint64_t *changes, hd_rows *rows,
+static hd_status hd__bounds_split(hd__mem *m, const uint64_t *changes, hd_rows *rows,
                                   hd_error *err) {
     size_t axes = rows->axis_count;
-    uint64_t *unlisted = hd__arena_array(uint64_t, m, arena, rows->count * (1 + axes)), *slack;
+    uint64_t *unlisted = hd__mem_array(uint64_t, m, rows->count * (1 + axes)), *slack;
     if (!unlisted) return hd__mem_fail(m, err);
     slack = unlisted + rows->count;
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -10497,19 +10479,19 @@ static hd_status hd__bounds_split(hd__mem *m, hd__arena *arena, const uint64_t *
 
 /* Converts sorted changes into bounds. */
 static hd_status hd__bounds_settle(hd__mem *m, const hd_breakdown *b, hd_error *err) {
-    hd__arena scratch = { NULL, NULL, 0 };
+    hd__mem scratch = hd__mem_part(m);
     const hd_rows *rows = &b->entries;
     size_t axes = rows->axis_count;
     uint64_t *unlisted = (uint64_t *)(uintptr_t)rows->unlisted, *slack = (uint64_t *)(uintptr_t)rows->slack;
-    hd__way *way = hd__arena_array(hd__way, m, &scratch, rows->count);
-    uint32_t *stack = hd__arena_array(uint32_t, m, &scratch, rows->count);
+    hd__way *way = hd__mem_array(hd__way, &scratch, rows->count);
+    uint32_t *stack = hd__mem_array(uint32_t, &scratch, rows->count);
     hd_status status = way && stack ? HD_OK : hd__mem_fail(m, err);
     if (!status) hd__way_build(b, way, stack, NULL);
     for (uint32_t i = 1; i < rows->count && !status; i++) {
         unlisted[i] = slack[way[i].above * axes + way[i].axis] - unlisted[i];
         for (uint32_t a = way[i].last; a < axes; a++) slack[i * axes + a] += unlisted[i];
     }
-    hd__arena_free(m, &scratch);
+    hd__mem_end(&scratch);
     return status;
 }
 
@@ -10517,7 +10499,6 @@ static hd_status hd__bounds_settle(hd__mem *m, const hd_breakdown *b, hd_error *
 
 struct hd_merger {
     hd__mem mem;
-    hd__arena arena;             /* strings of the label */
     hd_options options;
     hd_profile *cells, *entries; /* sums of profiles and breakdowns, in the merger's memory; NULL: none yet */
     uint64_t *changes;           /* for the rows of `entries` */
@@ -10548,8 +10529,7 @@ static void hd__merger_clear(hd_merger *x) {
 HEAPDUMP_API void hd_merger_free(hd_merger *x) {
     if (!x) return;
     hd__merger_clear(x);
-    hd__arena_free(&x->mem, &x->arena);
-    hd__object_delete(x);
+    hd__object_free(x);
 }
 
 HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *x) { return x ? x->mem.used : 0; }
@@ -10563,17 +10543,17 @@ static hd_status hd__merger_rows(hd_profile *into, const hd_breakdown *from, boo
 /* Adds entries, with their bounds. */
 static hd_status hd__merger_entries(hd__mem *m, hd_profile *into, uint64_t **changes, const hd_breakdown *from,
                                     hd_error *err) {
-    hd__arena scratch = { NULL, NULL, 0 };
+    hd__mem scratch = hd__mem_part(m);
     uint32_t before = (uint32_t)hd__arr_len(into->cells.amount), n = from->entries.count;
     uint64_t *slack = NULL;
-    hd__way *way = hd__arena_array(hd__way, m, &scratch, n);
+    hd__way *way = hd__mem_array(hd__way, &scratch, n);
     hd_breakdown view = *from;
     hd__merge_sum x = hd__merge_make(into, &view, true);
-    hd_status status = hd__axes_in_order(m, &scratch, from, &view, err);
+    hd_status status = hd__axes_in_order(&scratch, from, &view, err);
     x.cumulative = true;
-    x.row = hd__arena_array(uint32_t, m, &scratch, n);
+    x.row = hd__mem_array(uint32_t, &scratch, n);
     if (!status && !view.entries.slack)
-        slack = hd__arena_array(uint64_t, m, &scratch, (size_t)n * view.entries.axis_count);
+        slack = hd__mem_array(uint64_t, &scratch, (size_t)n * view.entries.axis_count);
     if (!status && (!way || !x.row || !(slack || view.entries.slack))) status = hd__mem_fail(m, err);
     if (!status) {
         hd__way_build(&view, way, x.row, slack); /* x.row is scratch here: the rows' cells are not known yet */
@@ -10584,7 +10564,7 @@ static hd_status hd__merger_entries(hd__mem *m, hd_profile *into, uint64_t **cha
     if (!status) status = hd__merge_amounts(&x, err);
     if (status) hd__table_truncate(&into->cells, before);
     else hd__bounds_add(*changes, &x, way, slack ? slack : view.entries.slack);
-    hd__arena_free(m, &scratch);
+    hd__mem_end(&scratch);
     return status;
 }
 
@@ -10630,18 +10610,18 @@ static hd_status hd__merger_sum(hd_merger *x, hd_profile **sum, const hd_breakdo
 /* Copies the label of the first heap. */
 static hd_status hd__merger_label(hd_merger *x, const hd_heap *heap, hd_error *err) {
     const char **text[3] = { &x->label.process, &x->label.dump, &x->label.allocator };
-    hd_label *labels = hd__arena_array(hd_label, &x->mem, &x->arena, heap->label_count);
+    hd_label *labels = hd__mem_array(hd_label, &x->mem, heap->label_count);
     if (!labels) return hd__mem_fail(&x->mem, err);
     x->label = *heap;
     x->label.profile = NULL;
     x->label.breakdown = NULL;
     x->label.labels = labels;
     for (int i = 0; i < 3; i++)
-        if (*text[i] && !(*text[i] = hd__arena_str(&x->mem, &x->arena, hd_cstr(*text[i]))))
+        if (*text[i] && !(*text[i] = hd__mem_str(&x->mem, hd_cstr(*text[i]))))
             return hd__mem_fail(&x->mem, err);
     for (size_t i = 0; i < heap->label_count; i++) {
-        labels[i].name = hd__arena_str(&x->mem, &x->arena, hd_cstr(heap->labels[i].name));
-        labels[i].value = hd__arena_str(&x->mem, &x->arena, hd_cstr(heap->labels[i].value));
+        labels[i].name = hd__mem_str(&x->mem, hd_cstr(heap->labels[i].name));
+        labels[i].value = hd__mem_str(&x->mem, hd_cstr(heap->labels[i].value));
         if (!labels[i].name || !labels[i].value) return hd__mem_fail(&x->mem, err);
     }
     return HD_OK;
@@ -10687,12 +10667,12 @@ HEAPDUMP_API hd_status hd_merger_add(hd_merger *x, const hd_heap *heap, hd_error
 /* Seals the sum of entries. It has bounds, unless it is a single heap without bounds. */
 static hd_status hd__merger_seal(hd_merger *x, hd_breakdown **out, hd_error *err) {
     hd__mem *m = &x->entries->mem;
-    hd__arena scratch = { NULL, NULL, 0 };
+    hd__mem scratch = hd__mem_part(m);
     hd_breakdown view = hd__profile_view(x->entries), *b = NULL;
     bool bounded = x->bounded || x->count > 1;
-    hd_status status = bounded ? hd__bounds_split(m, &scratch, x->changes, &view.entries, err) : HD_OK;
+    hd_status status = bounded ? hd__bounds_split(&scratch, x->changes, &view.entries, err) : HD_OK;
     if (!status) status = hd__breakdown_seal(hd__mem_rest(m), view.axis, view.entries, NULL, &b, err);
-    hd__arena_free(m, &scratch);
+    hd__mem_end(&scratch);
     if (!status && bounded) status = hd__bounds_settle(&((hd__breakdown_own *)b)->mem, b, err);
     if (status) hd_breakdown_free(b);
     else *out = b;
@@ -10756,7 +10736,7 @@ static hd_status hd__merge_labels(hd_heap *sum, const hd_heap *from, hd_error *e
         sum->labels = NULL;
         return HD_OK;
     }
-    labels = hd__arena_array(hd_label, m, p ? &p->arena : &b->arena, sum->label_count);
+    labels = hd__mem_array(hd_label, m, sum->label_count);
     if (!labels) return hd__mem_fail(m, err);
     for (size_t i = 0; i < from->label_count && n < sum->label_count; i++)
         if (hd_heap_label(sum, from->labels[i].name)) labels[n++] = from->labels[i];
@@ -10802,8 +10782,7 @@ static hd_status hd__profile_like(const hd_breakdown *view, const hd_options *op
 
 /* Renaming: the callback is called once for each distinct name, and its path is kept in `paths`. */
 typedef struct hd__rename {
-    hd__mem *mem;                /* memory of the new profile */
-    hd__arena arena;
+    hd__mem *mem;                /* part of the new profile's memory */
     hd__strings names;
     hd_str *paths;               /* stb_ds arrays: all paths end to end */
     size_t *path_end;            /* by number of name */
@@ -10814,7 +10793,7 @@ typedef struct hd__rename {
 static hd_status hd__rename_path(hd__rename *r, hd_str name, uint32_t *number, hd_error *err) {
     hd_str path[HD_RENAME_MAX];
     uint32_t n;
-    *number = hd__strings_add(r->mem, &r->arena, &r->names, name);
+    *number = hd__strings_add(r->mem, &r->names, name);
     if (*number == HD_NONE) return hd__mem_fail(r->mem, err);
     if (*number < hd__arr_len(r->path_end)) return HD_OK;
     n = r->rename(r->user, name, path);
@@ -10822,7 +10801,7 @@ static hd_status hd__rename_path(hd__rename *r, hd_str name, uint32_t *number, h
     if (!hd__arr_room(r->mem, r->paths, n ? n : 1) || !hd__arr_room(r->mem, r->path_end, 1))
         return hd__mem_fail(r->mem, err);
     for (uint32_t i = 0; i < n; i++) {
-        path[i].data = hd__arena_str(r->mem, &r->arena, path[i]);
+        path[i].data = hd__mem_str(r->mem, path[i]);
         if (!path[i].data) return hd__mem_fail(r->mem, err);
         stbds_arrput(r->paths, path[i]);
     }
@@ -10853,12 +10832,14 @@ HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axi
     HD__NEED(profile && rename_fn && out, err);
     hd_breakdown view = hd__profile_view(profile);
     hd_profile *p;
+    hd__mem scratch;
     hd__rename r = HD_ZERO;
     hd__merge_sum x;
     hd_status status;
     if (axis >= view.entries.axis_count) return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
     HD__TRY(hd__profile_like(&view, options, &p, err));
-    r.mem = &p->mem;
+    scratch = hd__mem_part(&p->mem);
+    r.mem = &scratch;
     r.names.seed = p->cells.seed;
     r.rename = rename_fn;
     r.user = user;
@@ -10868,9 +10849,7 @@ HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axi
     x.all_nodes = true;
     x.user = &r;
     status = hd__merge_run(&x, err);
-    hd__strings_free(r.mem, &r.names);
-    hd__arrs_free(r.mem, &r.paths, &r.path_end);
-    hd__arena_free(r.mem, &r.arena);
+    hd__mem_end(&scratch);
     if (status) hd_profile_free(p);
     else *out = p;
     return status;
@@ -10903,10 +10882,10 @@ typedef struct hd__filter_part {
     bool any;                    /* whether a matching entry is listed there */
 } hd__filter_part;
 
-static hd_status hd__filter_match_parts(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
+static hd_status hd__filter_match_parts(hd__mem *m, const hd_breakdown *b, uint32_t axis,
                                         const uint8_t *inside, hd__filter_part **parts, hd_error *err) {
-    uint32_t n = b->entries.count, *order = hd__arena_array(uint32_t, m, arena, 3 * (size_t)n), *above;
-    hd__filter_part *part = *parts = hd__arena_array(hd__filter_part, m, arena, n);
+    uint32_t n = b->entries.count, *order = hd__mem_array(uint32_t, m, 3 * (size_t)n), *above;
+    hd__filter_part *part = *parts = hd__mem_array(hd__filter_part, m, n);
     if (!order || !part) return hd__mem_fail(m, err);
     for (uint32_t i = 0; i < n; i++) {
         part[i].any = inside[hd__entry_node(b, i, axis)] != 0;
@@ -10924,13 +10903,13 @@ static hd_status hd__filter_match_parts(hd__mem *m, hd__arena *arena, const hd_b
 }
 
 /* Makes the rows of the result, in new columns. */
-static hd_status hd__filter_rows(hd__mem *m, hd__arena *arena, const hd_heap *heap, const hd_breakdown *view,
+static hd_status hd__filter_rows(hd__mem *m, const hd_heap *heap, const hd_breakdown *view,
                                  uint32_t axis, const uint8_t *inside, hd__filter_kind kind, hd_rows *rows,
                                  hd_error *err) {
     const hd_rows *from = &view->entries;
     hd__filter_part *part = NULL;
-    if (heap->breakdown) HD__TRY(hd__filter_match_parts(m, arena, view, axis, inside, &part, err));
-    HD__TRY(hd__heap_rows_begin(m, arena, from->axis_count, from->count, rows, err));
+    if (heap->breakdown) HD__TRY(hd__filter_match_parts(m, view, axis, inside, &part, err));
+    HD__TRY(hd__heap_rows_begin(m, from->axis_count, from->count, rows, err));
     for (uint32_t i = 0; i < from->count; i++) {
         uint32_t node = hd__entry_node(view, i, axis);
         bool listed = inside[node] == (kind != HD__FILTER_DROP);
@@ -10948,22 +10927,22 @@ static hd_status hd__filter_rows(hd__mem *m, hd__arena *arena, const hd_heap *he
 }
 
 /* Filters or re-roots: adds some of the rows, with the paths of `parent`, to an empty profile. */
-static hd_status hd__filter_into(hd_profile *p, hd__arena *scratch, const hd_heap *heap, uint32_t axis,
+static hd_status hd__filter_into(hd_profile *p, hd__mem *scratch, const hd_heap *heap, uint32_t axis,
                                  hd_match_fn match, void *user, hd__filter_kind kind,
                                  const hd_options *options, hd_error *err) {
     hd_breakdown view = hd__heap_view(heap), some = view;
     uint32_t n = view.axis[axis].node_count;
-    uint8_t *inside = hd__arena_array(uint8_t, &p->mem, scratch, n);
+    uint8_t *inside = hd__mem_array(uint8_t, scratch, n);
     uint32_t *parent = NULL;
     hd__merge_sum x;
     if (!inside) return hd__mem_fail(&p->mem, err);
     if (kind == HD__FILTER_REROOT) {
-        parent = hd__arena_array(uint32_t, &p->mem, scratch, n);
+        parent = hd__mem_array(uint32_t, scratch, n);
         if (!parent) return hd__mem_fail(&p->mem, err);
         some.axis[axis].parent = parent;
     }
     hd__filter_match_nodes(&view, axis, match, user, inside, parent);
-    HD__TRY(hd__filter_rows(&p->mem, scratch, heap, &view, axis, inside, kind, &some.entries, err));
+    HD__TRY(hd__filter_rows(scratch, heap, &view, axis, inside, kind, &some.entries, err));
     x = hd__merge_make(p, &some, heap->profile != NULL); /* sealing copies names */
     x.options = options;
     x.cumulative = heap->breakdown != NULL;
@@ -10985,15 +10964,16 @@ static hd_status hd__heap_made(const hd_heap *heap, bool entries, hd_profile *p,
 
 static hd_status hd__filter_heap(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                  hd__filter_kind kind, const hd_options *options, hd_heap *out, hd_error *err) {
-    hd__arena scratch = { NULL, NULL, 0 };
+    hd__mem scratch;
     hd_breakdown view;
     hd_profile *p;
     hd_status status;
     HD__TRY(hd__heap_check_axis(heap, axis, err));
     view = hd__heap_view(heap);
     HD__TRY(hd__profile_like(&view, options, &p, err));
+    scratch = hd__mem_part(&p->mem);
     status = hd__filter_into(p, &scratch, heap, axis, match, user, kind, options, err);
-    hd__arena_free(&p->mem, &scratch);
+    hd__mem_end(&scratch);
     return hd__heap_made(heap, heap->breakdown != NULL, p, status, out, err);
 }
 
@@ -11062,28 +11042,28 @@ static hd_status hd__hide_map(hd__merge_sum *x, void *user, hd_error *err) {
 }
 
 /* The entries without hidden ones that an entry above them already includes. */
-static hd_status hd__hide_rows(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
+static hd_status hd__hide_rows(hd__mem *m, const hd_breakdown *b, uint32_t axis,
                                const uint8_t *kind, hd_rows *rows, hd_error *err) {
-    uint32_t n = b->entries.count, *order = hd__arena_array(uint32_t, m, arena, 3 * (size_t)n), *above;
+    uint32_t n = b->entries.count, *order = hd__mem_array(uint32_t, m, 3 * (size_t)n), *above;
     if (!order) return hd__mem_fail(m, err);
     above = order + 2 * (size_t)n;
     HD__TRY(hd__breakdown_listed_above(m, b, axis, NULL, order, order + n, above, err));
-    HD__TRY(hd__heap_rows_begin(m, arena, b->entries.axis_count, n, rows, err));
+    HD__TRY(hd__heap_rows_begin(m, b->entries.axis_count, n, rows, err));
     for (uint32_t i = 0; i < n; i++)
         if (kind[hd__entry_node(b, i, axis)] != HD__HIDE_UP || above[i] == HD_NONE)
             hd__heap_rows_put(rows, hd__heap_row_nodes(&b->entries, i), &b->entries.amount[i]);
     return HD_OK;
 }
 
-static hd_status hd__hide_into(hd_profile *p, hd__arena *scratch, const hd_heap *heap, uint32_t axis,
+static hd_status hd__hide_into(hd_profile *p, hd__mem *scratch, const hd_heap *heap, uint32_t axis,
                                hd__hide_plan *h, const hd_options *options, hd_error *err) {
     hd_breakdown view = hd__heap_view(heap), some = view;
     hd__merge_sum x;
-    h->kind = hd__arena_array(uint8_t, &p->mem, scratch, view.axis[axis].node_count);
-    h->below = hd__arena_array(uint32_t, &p->mem, scratch, view.axis[axis].node_count);
+    h->kind = hd__mem_array(uint8_t, scratch, view.axis[axis].node_count);
+    h->below = hd__mem_array(uint32_t, scratch, view.axis[axis].node_count);
     if (!h->kind || !h->below) return hd__mem_fail(&p->mem, err);
     hd__hide_kinds(&view, axis, h, heap->breakdown != NULL);
-    if (heap->breakdown) HD__TRY(hd__hide_rows(&p->mem, scratch, &view, axis, h->kind, &some.entries, err));
+    if (heap->breakdown) HD__TRY(hd__hide_rows(scratch, &view, axis, h->kind, &some.entries, err));
     x = hd__merge_make(p, &some, heap->profile != NULL);
     x.options = options;
     x.cumulative = heap->breakdown != NULL;
@@ -11095,15 +11075,16 @@ static hd_status hd__hide_into(hd_profile *p, hd__arena *scratch, const hd_heap 
 
 static hd_status hd__hide_heap(const hd_heap *heap, uint32_t axis, hd__hide_plan *h, const hd_options *options,
                                hd_heap *out, hd_error *err) {
-    hd__arena scratch = { NULL, NULL, 0 };
+    hd__mem scratch;
     hd_breakdown view;
     hd_profile *p;
     hd_status status;
     HD__TRY(hd__heap_check_axis(heap, axis, err));
     view = hd__heap_view(heap);
     HD__TRY(hd__profile_like(&view, options, &p, err));
+    scratch = hd__mem_part(&p->mem);
     status = hd__hide_into(p, &scratch, heap, axis, h, options, err);
-    hd__arena_free(&p->mem, &scratch);
+    hd__mem_end(&scratch);
     return hd__heap_made(heap, heap->breakdown != NULL, p, status, out, err);
 }
 
@@ -11129,13 +11110,13 @@ enum { HD__REST_UNLISTED, HD__REST_INNERMOST, HD__REST_SELF };
 
 /* Makes rows of the entries at the roots of all other axes: the bytes of each beyond its listed children. *kind: by
    row, an HD__REST_ value. */
-static hd_status hd__axis_rows(hd__mem *m, hd__arena *arena, const hd_breakdown *b, uint32_t axis,
+static hd_status hd__axis_rows(hd__mem *m, const hd_breakdown *b, uint32_t axis,
                                hd_rows *to, uint8_t **kind, hd_error *err) {
     const hd_rows *rows = &b->entries;
     const hd_axis *names = &b->axis[axis];
-    uint32_t n = 0, depth = 0, *node = hd__arena_array(uint32_t, m, arena, 2 * (size_t)rows->count), *stack;
-    hd_amount *rest = hd__arena_array(hd_amount, m, arena, rows->count);
-    uint8_t *kinds = *kind = hd__arena_array(uint8_t, m, arena, rows->count);
+    uint32_t n = 0, depth = 0, *node = hd__mem_array(uint32_t, m, 2 * (size_t)rows->count), *stack;
+    hd_amount *rest = hd__mem_array(hd_amount, m, rows->count);
+    uint8_t *kinds = *kind = hd__mem_array(uint8_t, m, rows->count);
     if (!node || !rest || !kinds) return hd__mem_fail(m, err);
     stack = node + rows->count;
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -11151,7 +11132,7 @@ static hd_status hd__axis_rows(hd__mem *m, hd__arena *arena, const hd_breakdown 
         }
         stack[depth++] = n++;
     }
-    HD__TRY(hd__heap_rows_begin(m, arena, 1, n, to, err));
+    HD__TRY(hd__heap_rows_begin(m, 1, n, to, err));
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = node[i];
         if (!hd__amount_any(&rest[i])) continue;
@@ -11166,7 +11147,7 @@ HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *b, uint32_t
                                                  const hd_options *options, hd_profile **out,
                                                  hd_error *err) {
     HD__NEED(b && out, err);
-    hd__arena scratch = { NULL, NULL, 0 };
+    hd__mem scratch;
     hd_breakdown view = HD_ZERO;
     hd_profile *p;
     hd__merge_sum x;
@@ -11176,13 +11157,14 @@ HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *b, uint32_t
     view.axis[0] = b->axis[axis];
     view.entries.axis_count = 1;
     HD__TRY(hd__profile_like(&view, options, &p, err));
-    status = hd__axis_rows(&p->mem, &scratch, b, axis, &view.entries, &kind, err);
+    scratch = hd__mem_part(&p->mem);
+    status = hd__axis_rows(&scratch, b, axis, &view.entries, &kind, err);
     if (!status) {
         x = hd__merge_make(p, &view, true);
         x.options = options;
         status = hd__merge_run(&x, err);
     }
-    hd__arena_free(&p->mem, &scratch);
+    hd__mem_end(&scratch);
     if (status) hd_profile_free(p);
     else *out = p;
     return status;
@@ -11192,14 +11174,13 @@ HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *b, uint32_t axis, c
                                          hd_breakdown **out, hd_error *err) {
     HD__NEED(b && out, err);
     hd__mem mem = hd__mem_options(options);
-    hd__arena scratch = { NULL, NULL, 0 };
     const hd_rows *rows = &b->entries;
     hd_rows like = *rows, one;
     hd_breakdown *made = NULL;
     hd_status status;
     if (axis >= rows->axis_count) return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)axis);
     like.axis_count = 1;
-    status = hd__heap_rows_begin_like(&mem, &scratch, &like, rows->count, &one, err);
+    status = hd__heap_rows_begin_like(&mem, &like, rows->count, &one, err);
     for (uint32_t i = 0; i < rows->count && !status; i++) {
         const uint32_t *node = hd__heap_row_nodes(rows, i);
         bool at_roots = true;
@@ -11211,7 +11192,7 @@ HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *b, uint32_t axis, c
         hd__heap_rows_put(&one, &node[axis], &rows->amount[i]);
     }
     if (!status) status = hd__breakdown_seal(hd__mem_rest(&mem), &b->axis[axis], one, NULL, &made, err);
-    hd__arena_free(&mem, &scratch);
+    hd__mem_end(&mem);
     if (!status) *out = made;
     return status;
 }
@@ -11237,7 +11218,7 @@ static hd_status hd__invert_depth(hd__mem *m, const hd_axis *axis, const uint32_
         if (depth[i] > HD_INVERT_MAX) depth[i] = HD_INVERT_MAX;
         at_least[depth[i]] += rows_at[i];
     }
-    hd__mem_cfree(m, depth, axis->node_count, sizeof *depth);
+    hd__mem_drop(m, depth);
     for (uint32_t d = HD_INVERT_MAX; d-- > 0;) at_least[d] += at_least[d + 1];
     for (*most = 0; *most < HD_INVERT_MAX && at_least[*most + 1] <= room; ++*most)
         room -= at_least[*most + 1];
@@ -11296,12 +11277,12 @@ static hd_status hd__invert_nodes(hd__merge_sum *x, void *user, hd_error *err) {
     uint32_t *map = x->map[x->changed], n = axis->node_count, count = 0, most;
     uint64_t *held, total = 0;
     hd__mem *m = &x->into->mem;
-    hd__arena scratch = { NULL, NULL, 0 };
+    hd__mem scratch = hd__mem_part(m);
     hd__invert_path *paths;
     hd_status status;
     HD__TRY(hd__invert_depth(m, axis, map, &most, err));
-    held = hd__arena_zeroed(uint64_t, m, &scratch, n);
-    paths = hd__arena_array(hd__invert_path, m, &scratch, n);
+    held = hd__mem_zeroed(uint64_t, &scratch, n);
+    paths = hd__mem_array(hd__invert_path, &scratch, n);
     status = held && paths ? HD_OK : hd__mem_fail(m, err);
     if (!status) {
         for (uint32_t i = 0; i < rows->count; i++) {
@@ -11316,7 +11297,7 @@ static hd_status hd__invert_nodes(hd__merge_sum *x, void *user, hd_error *err) {
         }
         status = hd__invert_paths(x, (const hd_cutoff *)user, paths, count, held, total, most, err);
     }
-    hd__arena_free(m, &scratch);
+    hd__mem_end(&scratch);
     return status;
 }
 
@@ -11329,7 +11310,7 @@ HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_op
 HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const hd_cutoff *cutoff,
                                      const hd_options *options, hd_heap *out, hd_error *err) {
     HD__NEED(heap && out, err);
-    hd__arena scratch = { NULL, NULL, 0 };
+    hd__mem scratch;
     hd_breakdown view;
     hd_profile *p;
     hd_cutoff all = HD_ZERO;
@@ -11344,8 +11325,9 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
         return hd__fail(err, HD_UNSUPPORTED, "a breakdown over several axes cannot be inverted, because its "
                         "cells are unknown: take the profile of one of its axes");
     HD__TRY(hd__profile_like(&view, options, &p, err));
+    scratch = hd__mem_part(&p->mem);
     if (heap->breakdown)
-        status = hd__axis_rows(&p->mem, &scratch, heap->breakdown, axis, &view.entries, &kind, err);
+        status = hd__axis_rows(&scratch, heap->breakdown, axis, &view.entries, &kind, err);
     if (!status) {
         x = hd__merge_make(p, &view, true);
         x.options = options;
@@ -11354,7 +11336,7 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
         x.user = (void *)(uintptr_t)cutoff;
         status = hd__merge_run(&x, err);
     }
-    hd__arena_free(&p->mem, &scratch);
+    hd__mem_end(&scratch);
     return hd__heap_made(heap, false, p, status, out, err);
 }
 
@@ -11366,14 +11348,13 @@ HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const h
 typedef struct hd__diff_own {
     hd_diff shown;               /* first */
     hd__mem mem;
-    hd__arena arena;
     hd_breakdown *entries;       /* axes and nodes; bytes is the gross change */
 } hd__diff_own;
 
 /* The rows of both heaps: cells if both are profiles, otherwise entries. */
 typedef struct hd__pair {
     hd_profile *both;            /* its cells are the united rows, all empty */
-    hd__arena arena;             /* in the memory of `both` */
+    hd__mem scratch;             /* part of the memory of `both` */
     hd_breakdown view[2], *exported[2], *united;
     hd_amount *side[2];          /* by united row */
     uint8_t *present[2];
@@ -11384,8 +11365,7 @@ static void hd__pair_free(hd__pair *p) {
     hd_breakdown_free(p->exported[0]);
     hd_breakdown_free(p->exported[1]);
     hd_breakdown_free(p->united);
-    if (!p->both) return;
-    hd__arena_free(&p->both->mem, &p->arena);
+    hd__mem_end(&p->scratch);
     hd_profile_free(p->both);
 }
 
@@ -11403,11 +11383,12 @@ static hd_status hd__pair_unite(hd__pair *p, const hd_heap *const heaps[2], cons
     HD__TRY(hd__profile_begin(hd__mem_options(options), names, axes,
                               hd__limits_records(options ? &options->limits : NULL), &p->both, err));
     m = &p->both->mem;
+    p->scratch = hd__mem_part(m);
     for (int s = 0; s < 2; s++) {
         hd__merge_sum x;
         p->complete[s] = heaps[s]->profile != NULL;
         if (!p->cells) HD__TRY(hd__heap_entries(m, heaps[s], options, &view[s], &p->exported[s], err));
-        row[s] = hd__arena_array(uint32_t, m, &p->arena, view[s].entries.count);
+        row[s] = hd__mem_array(uint32_t, &p->scratch, view[s].entries.count);
         if (!row[s]) return hd__mem_fail(m, err);
         x = hd__merge_make(p->both, &view[s], false);
         x.row = row[s];
@@ -11415,8 +11396,8 @@ static hd_status hd__pair_unite(hd__pair *p, const hd_heap *const heaps[2], cons
     }
     n = hd_profile_cells(p->both).count;
     for (int s = 0; s < 2; s++) {
-        p->side[s] = hd__arena_zeroed(hd_amount, m, &p->arena, n);
-        p->present[s] = hd__arena_zeroed(uint8_t, m, &p->arena, n);
+        p->side[s] = hd__mem_zeroed(hd_amount, &p->scratch, n);
+        p->present[s] = hd__mem_zeroed(uint8_t, &p->scratch, n);
         if (!p->side[s] || !p->present[s]) return hd__mem_fail(m, err);
         for (uint32_t i = 0; i < view[s].entries.count; i++) {
             p->side[s][row[s][i]] = view[s].entries.amount[i];
@@ -11442,9 +11423,9 @@ static uint8_t hd__diff_flags(const hd_amount *before, const hd_amount *after) {
 static hd_status hd__diff_fill(hd__diff_own *d, hd_amount *const side[2], const uint8_t *bound, hd_error *err) {
     const hd_rows *rows = &d->entries->entries;
     size_t n = rows->count;
-    hd_amount *amount = hd__arena_array(hd_amount, &d->mem, &d->arena, 2 * n);
-    uint64_t *gross = hd__arena_array(uint64_t, &d->mem, &d->arena, n);
-    uint8_t *flags = hd__arena_array(uint8_t, &d->mem, &d->arena, n);
+    hd_amount *amount = hd__mem_array(hd_amount, &d->mem, 2 * n);
+    uint64_t *gross = hd__mem_array(uint64_t, &d->mem, n);
+    uint8_t *flags = hd__mem_array(uint8_t, &d->mem, n);
     if (!amount || !gross || !flags) return hd__mem_fail(&d->mem, err);
     memcpy(d->shown.axis, d->entries->axis, sizeof d->shown.axis);
     d->shown.before = d->shown.after = *rows;
@@ -11464,11 +11445,9 @@ static hd_status hd__diff_fill(hd__diff_own *d, hd_amount *const side[2], const 
 }
 
 HEAPDUMP_API void hd_diff_free(hd_diff *diff) {
-    hd__diff_own *d = (hd__diff_own *)diff;
-    if (!d) return;
-    hd_breakdown_free(d->entries);
-    hd__arena_free(&d->mem, &d->arena);
-    hd__object_delete(d);
+    if (!diff) return;
+    hd_breakdown_free(((hd__diff_own *)diff)->entries);
+    hd__object_free((hd__diff_own *)diff);
 }
 
 /* Makes a diff of these rows. Their numbers of blocks are indexes into `side` and `bound`. */
@@ -11505,13 +11484,14 @@ static hd_status hd__diff_cells(hd__pair *p, const hd_cutoff *cutoff, const hd_o
     x.side[0] = p->side[0];
     x.side[1] = p->side[1];
     status = hd__condense_rows(&x, both, cutoff, &rest, err);
-    hd__arena_free(&both->mem, &p->arena); /* the cells of both sides are added up */
+    hd__mem_end(&p->scratch); /* the cells of both sides are added up */
     if (!status) {
         hd_rows rows = hd__table_rows(&x.out);
         for (uint32_t i = 0; i < rows.count; i++) x.out.amount[i].blocks = i;
         status = hd__diff_make(hd__mem_rest(&x.mem), x.named, rows, x.sum, NULL, &x.atoms, cutoff, options, out, err);
     }
-    hd__condense_free(&x);
+    hd__mem_end(&x.scratch);
+    hd__mem_end(&x.mem);
     return status;
 }
 
@@ -11538,9 +11518,9 @@ static hd_status hd__entries_take(hd__entries *x, hd__pair *p, hd_error *err) {
     x->side[0] = p->both->cells.amount;
     x->side[1] = p->side[0];
     x->change = p->side[1];
-    x->present[0] = hd__arena_zeroed(uint8_t, m, &p->arena, 5 * (size_t)n);
-    x->rest = hd__arena_array(uint64_t, m, &p->arena, n);
-    x->order = hd__arena_array(uint32_t, m, &p->arena, 3 * (size_t)n);
+    x->present[0] = hd__mem_zeroed(uint8_t, &p->scratch, 5 * (size_t)n);
+    x->rest = hd__mem_array(uint64_t, &p->scratch, n);
+    x->order = hd__mem_array(uint32_t, &p->scratch, 3 * (size_t)n);
     if (!x->present[0] || !x->rest || !x->order) return hd__mem_fail(m, err);
     x->present[1] = x->present[0] + n;
     x->possible = x->present[1] + n;
@@ -11567,11 +11547,11 @@ static hd_status hd__entries_open(hd__entries *x, hd__pair *p, int s, const hd_o
     hd_options rest = hd__options_rest(options, x->m);
     uint32_t n = x->united->entries.count;
     if (!p->view[s].entries.unlisted) return HD_OK;
-    other.entries.amount = hd__arena_zeroed(hd_amount, x->m, &p->arena, other.entries.count);
+    other.entries.amount = hd__mem_zeroed(hd_amount, &p->scratch, other.entries.count);
     other.entries.slack =
-        hd__arena_zeroed(uint64_t, x->m, &p->arena, (size_t)other.entries.count * other.entries.axis_count);
+        hd__mem_zeroed(uint64_t, &p->scratch, (size_t)other.entries.count * other.entries.axis_count);
     other.entries.unlisted = NULL;
-    x->unlisted[s] = hd__arena_array(uint64_t, x->m, &p->arena, n);
+    x->unlisted[s] = hd__mem_array(uint64_t, &p->scratch, n);
     if (!other.entries.amount || !other.entries.slack || !x->unlisted[s]) return hd__mem_fail(x->m, err);
     heaps[0].breakdown = &p->view[s];
     heaps[1].breakdown = &other;
@@ -11611,7 +11591,7 @@ static hd_status hd__diff_unlisted(hd__diff_own *d, uint64_t *const unlisted[2],
     for (int s = 0; s < 2; s++) {
         uint64_t *column;
         if (!unlisted[s]) continue;
-        column = hd__arena_array(uint64_t, &d->mem, &d->arena, rows->count);
+        column = hd__mem_array(uint64_t, &d->mem, rows->count);
         if (!column) return hd__mem_fail(&d->mem, err);
         for (uint32_t i = 0; i < rows->count; i++) column[i] = unlisted[s][(size_t)rows->amount[i].blocks];
         (s ? &d->shown.after : &d->shown.before)->unlisted = column;
@@ -11660,8 +11640,8 @@ static hd_status hd__diff_entries(hd__pair *p, const hd_cutoff *cutoff, const hd
         }
     HD__TRY(hd__entries_gross(&x, err));
     x.united->entries.amount = x.change;
-    HD__TRY(hd__condense_cut(m, &p->arena, x.united, cutoff, x.listed, err));
-    HD__TRY(hd__heap_rows_listed(m, &p->arena, &x.united->entries, x.listed, &view.entries, err));
+    HD__TRY(hd__condense_cut(&p->scratch, x.united, cutoff, x.listed, err));
+    HD__TRY(hd__heap_rows_listed(&p->scratch, &x.united->entries, x.listed, &view.entries, err));
     HD__TRY(hd__diff_make(hd__mem_rest(m), x.united->axis, view.entries, x.side, x.bound, NULL, cutoff, options,
                           &made, err));
     status = hd__diff_unlisted((hd__diff_own *)made, x.unlisted, err);
@@ -11708,7 +11688,6 @@ typedef struct hd__walk_level {
 
 typedef struct hd__walk {
     hd__mem mem;
-    hd__arena arena;
     const hd_breakdown *breakdown;
     const hd_diff *diff;         /* NULL: one heap */
     hd_rows rows[2];
@@ -11888,9 +11867,9 @@ static void hd__walk_key(const hd__walk *w, uint32_t axis, hd_amount *self, uint
 /* Sorts children, which are in the order of bytes so far. */
 static hd_status hd__walk_sort(hd__walk *w, hd_error *err) {
     uint32_t n = w->breakdown->entries.count;
-    uint32_t *scratch = hd__arena_array(uint32_t, &w->mem, &w->arena, n);
-    uint64_t *key = hd__arena_array(uint64_t, &w->mem, &w->arena, n);
-    hd_amount *self = hd__arena_array(hd_amount, &w->mem, &w->arena, n);
+    uint32_t *scratch = hd__mem_array(uint32_t, &w->mem, n);
+    uint64_t *key = hd__mem_array(uint64_t, &w->mem, n);
+    hd_amount *self = hd__mem_array(hd_amount, &w->mem, n);
     if (!scratch || !key || !self) return hd__mem_fail(&w->mem, err);
     for (uint32_t a = 0; a < w->breakdown->entries.axis_count; a++) {
         hd__walk_keys keys;
@@ -11910,7 +11889,7 @@ static hd_status hd__walk_run(hd__walk *w, hd_error *err) {
     bool fail = false;
     if (w->first_axis >= w->breakdown->entries.axis_count)
         return hd__fail(err, HD_INVALID, "no axis %u", (uint64_t)w->first_axis);
-    HD__TRY(hd__children_build(&w->mem, &w->arena, w->breakdown, w->children, err));
+    HD__TRY(hd__children_build(&w->mem, w->breakdown, w->children, err));
     if (w->order != HD_ORDER_BYTES) HD__TRY(hd__walk_sort(w, err));
     if (!hd__walk_enter(w, 0, w->first_axis)) return hd__mem_fail(&w->mem, err);
     row.name = hd_cstr("");
@@ -11963,8 +11942,7 @@ static hd_status hd__walk_heaps(const hd_heap *heap, const hd_heap *after, const
     w.user = user;
     status = hd__walk_run(&w, err);
     if (!status) hd__print_warn_larger(&options->options, heap, w.larger);
-    hd__arrs_free(&w.mem, &w.levels, &w.name);
-    hd__arena_free(&w.mem, &w.arena);
+    hd__mem_end(&w.mem);
     hd_breakdown_free(b);
     hd_diff_free(diff);
     return status;
@@ -12291,7 +12269,6 @@ HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after
 
 typedef struct hd__top_list {
     hd__mem mem;
-    hd__arena arena;
     hd__strings names;
     hd_axis axis;
     const uint8_t *kind;         /* for a breakdown: by row, an HD__REST_ value */
@@ -12327,8 +12304,8 @@ static bool hd__top_before_by_name(const void *owner, uint32_t a, uint32_t b) {
 
 static hd_status hd__top_nodes(hd__top_list *t, const hd_rows *cells, uint32_t axis, hd_error *err) {
     uint32_t n = t->axis.node_count;
-    t->nodes = hd__arena_zeroed(hd_top_row, &t->mem, &t->arena, n);
-    t->used = hd__arena_zeroed(uint8_t, &t->mem, &t->arena, n);
+    t->nodes = hd__mem_zeroed(hd_top_row, &t->mem, n);
+    t->used = hd__mem_zeroed(uint8_t, &t->mem, n);
     if (!t->nodes || !t->used) return hd__mem_fail(&t->mem, err);
     for (uint32_t i = 0; i < cells->count; i++) {
         uint32_t at = hd__heap_row_nodes(cells, i)[axis];
@@ -12377,7 +12354,7 @@ static void hd__top_more(hd__top_list *t, const hd_breakdown *b, uint32_t axis) 
 }
 
 static hd_status hd__top_name(hd__top_list *t, hd_str name, uint32_t *number, hd_error *err) {
-    *number = hd__strings_add(&t->mem, &t->arena, &t->names, name);
+    *number = hd__strings_add(&t->mem, &t->names, name);
     return *number == HD_NONE ? hd__mem_fail(&t->mem, err) : HD_OK;
 }
 
@@ -12398,7 +12375,7 @@ static hd_status hd__top_numbers(hd__top_list *t, uint32_t *number, uint32_t *ot
 static hd_status hd__top_names(hd__top_list *t, hd_error *err) {
     hd__mem *m = &t->mem;
     uint32_t n = t->axis.node_count, depth = 0, names, other;
-    uint32_t *number = hd__arena_array(uint32_t, m, &t->arena, 4 * (size_t)n);
+    uint32_t *number = hd__mem_array(uint32_t, m, 4 * (size_t)n);
     uint32_t *preorder, *path, *open;
     if (!number) return hd__mem_fail(m, err);
     preorder = number + n;
@@ -12406,8 +12383,8 @@ static hd_status hd__top_names(hd__top_list *t, hd_error *err) {
     HD__TRY(hd__top_numbers(t, number, &other, err));
     names = (uint32_t)hd__arr_len(t->names.strings);
     hd__walk_preorder(&t->axis, preorder, path);
-    open = hd__arena_zeroed(uint32_t, m, &t->arena, 3 * (size_t)names);
-    t->rows = hd__arena_zeroed(hd_top_row, m, &t->arena, names);
+    open = hd__mem_zeroed(uint32_t, m, 3 * (size_t)names);
+    t->rows = hd__mem_zeroed(hd_top_row, m, names);
     if (!open || !t->rows) return hd__mem_fail(m, err);
     t->order = open + names;
     for (uint32_t i = 0; i < names; i++) t->rows[i].name = t->names.strings[i];
@@ -12476,15 +12453,14 @@ HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options
     t.axis = view.axis[options->axis];
     t.total = heap->breakdown ? heap->breakdown->entries.amount[0].bytes : HD_UNKNOWN;
     if (heap->breakdown) {
-        status = hd__axis_rows(&t.mem, &t.arena, heap->breakdown, options->axis, &cells, &kind, err);
+        status = hd__axis_rows(&t.mem, heap->breakdown, options->axis, &cells, &kind, err);
         t.kind = kind;
         if (heap->breakdown->entries.unlisted) t.merged = heap->breakdown;
     }
     if (!status)
         status = hd__top_run(&t, &cells, heap->breakdown ? 0 : options->axis, options, emit, user, err);
     if (!status) hd__print_warn_larger(&options->options, heap, t.larger);
-    hd__strings_free(&t.mem, &t.names);
-    hd__arena_free(&t.mem, &t.arena);
+    hd__mem_end(&t.mem);
     return status;
 }
 
@@ -12647,10 +12623,6 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
     return true;
 }
 
-static void hd__id_index_free(hd__mem *m, hd__id_index *x) {
-    hd__arrs_free(m, &x->pairs, &x->high, &x->start);
-}
-
 HD__INLINE void hd__id_index_prefetch(const hd__id_index *x, size_t i) {
     if (x->pairs) HD__PREFETCH(&x->pairs[i]);
     else HD__PREFETCH(&x->ids->low[i]);
@@ -12711,7 +12683,6 @@ typedef struct hd__weak {
 
 struct hd_graph {
     hd__mem mem;
-    hd__arena arena;
     uint64_t max_records, first_id, bytes;
     uint32_t described, count;   /* objects with records; all objects, 0 until sealed */
     uint32_t room;               /* number of objects that fit in the columns */
@@ -12748,27 +12719,7 @@ HEAPDUMP_API const char *hd_reference_kind_name(uint32_t kind) {
     return kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
-static void hd__weak_free(hd__mem *m, hd__weak *w) {
-    if (!w) return;
-    hd__arrs_free(m, &w->marks, &w->object, &w->first, &w->target, &w->kind, &w->name, &w->has, &w->ephemerons,
-                  &w->by_key, &w->joins);
-    hd__mem_cfree(m, w, 1, sizeof *w);
-}
-
-HEAPDUMP_API void hd_graph_free(hd_graph *g) {
-    if (!g) return;
-    hd__weak_free(&g->mem, g->weak);
-    hd__arrs_free(&g->mem, &g->class_of, &g->size, &g->first, &g->big);
-    hd__ids_free(&g->mem, &g->id);
-    hd__ids_free(&g->mem, &g->target);
-    hd__ids_free(&g->mem, &g->extra);
-    hd__id_index_free(&g->mem, &g->index);
-    hd__arrs_free(&g->mem, &g->classes, &g->fields, &g->names, &g->name, &g->roots, &g->frames,
-                  &g->threads);
-    hd__ids_free(&g->mem, &g->root_id);
-    hd__arena_free(&g->mem, &g->arena);
-    hd__object_delete(g);
-}
+HEAPDUMP_API void hd_graph_free(hd_graph *g) { hd__object_free(g); }
 
 HD__INLINE bool hd__graph_bit(const uint64_t *bits, uint32_t i) { return bits[i / 64] >> (i % 64) & 1; }
 HD__INLINE void hd__graph_bit_set(uint64_t *bits, uint32_t i) { bits[i / 64] |= (uint64_t)1 << (i % 64); }
@@ -13028,7 +12979,6 @@ HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *g, hd_error *err) {
 
 typedef struct hd__owned {
     hd__mem mem;                 /* also counts the memory for computing the result, so that one limit holds */
-    hd__arena arena;
     uint64_t size;
 } hd__owned;
 
@@ -13046,21 +12996,17 @@ static hd_status hd__owned_create(const hd_options *options, size_t size, void *
 }
 
 static void *hd__owned_take(void *shown, size_t n, size_t element) {
-    hd__owned *o = (hd__owned *)shown - 1;
-    return hd__arena_take(&o->mem, &o->arena, n, element);
+    return hd__mem_take(hd__owned_mem(shown), n, element);
 }
 #define hd__owned_array(type, shown, n) ((type *)hd__owned_take((shown), (n), sizeof(type)))
 
 static void hd__owned_free(void *shown) {
-    hd__owned *o;
-    if (!shown) return;
-    o = (hd__owned *)shown - 1;
-    hd__arena_free(&o->mem, &o->arena);
-    hd__object_free(&o->mem, o, sizeof *o + (size_t)o->size);
+    hd__owned *o = shown ? (hd__owned *)shown - 1 : NULL;
+    if (o) hd__object_delete(&o->mem, o, sizeof *o + (size_t)o->size);
 }
 
-/* Moves the rows of the stb_ds array that *rows points to into a result, sorted if `before` is not NULL. The result
-   must begin with the number of rows and the rows. Frees the array. */
+/* Copies the rows of the stb_ds array that *rows points to into a result, sorted if `before` is not NULL. The result
+   must begin with the number of rows and the rows. */
 static hd_status hd__owned_rows(void *shown, void *rows, size_t element,
                                 bool (*before)(const void *owner, uint32_t a, uint32_t b), hd_error *err) {
     struct { uint32_t count; const void *rows; } begin;
@@ -13073,7 +13019,6 @@ static hd_status hd__owned_rows(void *shown, void *rows, size_t element,
     begin.rows = to;
     if (to && from) memcpy(to, from, begin.count * element);
     if (to) memcpy(shown, &begin, sizeof begin);
-    hd__arr_cut(m, rows, 0);
     return to ? HD_OK : hd__mem_fail(m, err);
 }
 
@@ -13138,8 +13083,8 @@ HD__NOINLINE static hd_status hd__graph_overflow(hd_error *err) {
 }
 
 static hd_status hd__graph_copy_class(hd_graph *g, const hd_class *desc, hd_class *copy, hd_error *err) {
-    const char *name = hd__arena_str(&g->mem, &g->arena, desc->name);
-    const char *scope = hd__arena_str(&g->mem, &g->arena, desc->scope);
+    const char *name = hd__mem_str(&g->mem, desc->name);
+    const char *scope = hd__mem_str(&g->mem, desc->scope);
     if (!name || !scope) return hd__mem_fail(&g->mem, err);
     *copy = *desc;
     copy->name.data = name;
@@ -13173,7 +13118,7 @@ HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *g, uint32_t class_index, uin
     hd__field field = { name, class_index, reference };
     HD__TRY(hd__graph_has_class(g, class_index, err));
     if (hd__arr_len(g->fields) >= g->max_records) return hd__graph_most(g, err);
-    field.name.data = hd__arena_str(&g->mem, &g->arena, name);
+    field.name.data = hd__mem_str(&g->mem, name);
     if (!field.name.data || !hd__arr_push(&g->mem, g->fields, field)) return hd__mem_fail(&g->mem, err);
     return HD_OK;
 }
@@ -13378,7 +13323,7 @@ HEAPDUMP_API hd_status hd_graph_add_name(hd_graph *g, hd_str name, uint32_t *num
     size_t n = hd__arr_len(g->names);
     HD__TRY(hd__graph_may(g, 0, 0, err));
     if (n >= g->max_records || n >= HD__GRAPH_UNNAMED) return hd__graph_most(g, err);
-    name.data = hd__arena_str(&g->mem, &g->arena, name);
+    name.data = hd__mem_str(&g->mem, name);
     if (!name.data || !hd__arr_push(&g->mem, g->names, name)) return hd__mem_fail(&g->mem, err);
     if (number) *number = (uint32_t)n;
     return HD_OK;
@@ -13408,8 +13353,8 @@ HEAPDUMP_API hd_status hd_graph_add_frame(hd_graph *g, const hd_stack_frame *fra
     hd_stack_frame copy = *frame;
     HD__TRY(hd__graph_may(g, 0, 0, err));
     if (n >= g->max_records) return hd__graph_most(g, err);
-    copy.function.data = hd__arena_str(&g->mem, &g->arena, frame->function);
-    copy.file.data = hd__arena_str(&g->mem, &g->arena, frame->file);
+    copy.function.data = hd__mem_str(&g->mem, frame->function);
+    copy.file.data = hd__mem_str(&g->mem, frame->file);
     if (!copy.function.data || !copy.file.data || !hd__arr_push(&g->mem, g->frames, copy))
         return hd__mem_fail(&g->mem, err);
     if (number) *number = (uint32_t)n;
@@ -13427,9 +13372,9 @@ HEAPDUMP_API hd_status hd_graph_add_thread(hd_graph *g, const hd_thread_info *th
     for (uint32_t i = 0; i < thread->frame_count; i++)
         if (thread->frames[i] >= hd__arr_len(g->frames))
             return hd__fail(err, HD_INVALID, "no frame %u", (uint64_t)thread->frames[i]);
-    copy.name.data = hd__arena_str(&g->mem, &g->arena, thread->name);
-    copy.state.data = hd__arena_str(&g->mem, &g->arena, thread->state);
-    copy.frames = frames = hd__arena_array(uint32_t, &g->mem, &g->arena, thread->frame_count);
+    copy.name.data = hd__mem_str(&g->mem, thread->name);
+    copy.state.data = hd__mem_str(&g->mem, thread->state);
+    copy.frames = frames = hd__mem_array(uint32_t, &g->mem, thread->frame_count);
     if (!copy.name.data || !copy.state.data || !frames || !hd__arr_push(&g->mem, g->threads, copy))
         return hd__mem_fail(&g->mem, err);
     if (thread->frame_count) memcpy(frames, thread->frames, thread->frame_count * sizeof *frames);
@@ -13453,11 +13398,6 @@ HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *g, uint64_t id, const hd_root
 
 static bool hd__missing_add(hd__mem *m, hd__missing *missing, uint64_t id, uint64_t at) {
     return hd__ids_push(m, &missing->ids, id) && hd__arr_push(m, missing->at, at);
-}
-
-static void hd__missing_free(hd__mem *m, hd__missing *missing) {
-    hd__ids_free(m, &missing->ids);
-    hd__arr_free(m, missing->at);
 }
 
 /* Numbers the objects without records, by id, and sets the references and roots to them. */
@@ -13746,7 +13686,8 @@ static hd_status hd__graph_resolve(hd_graph *g, const hd_options *options, hd_er
     if (duplicate != HD_NONE)
         return hd__fail(err, HD_MALFORMED, "object %x is described twice", hd__ids_get(&g->id, duplicate));
     status = hd__graph_look_up(g, &missing, options, err);
-    hd__missing_free(&g->mem, &missing);
+    hd__ids_free(&g->mem, &missing.ids);
+    hd__arr_free(&g->mem, missing.at);
     return status;
 }
 
@@ -13814,7 +13755,7 @@ typedef struct hd__union {
     size_t count;
     const hd_options *options;
     hd_graph *to;                /* all memory is counted here, so that one limit holds */
-    hd__arena arena;
+    hd__mem scratch;             /* part of the memory of `to` */
     hd__union_source *source;    /* by object of the new graph: its origin. stb_ds array */
     hd__missing missing;
     hd__set classes, objects, ids, roots;
@@ -13856,7 +13797,7 @@ static hd_status hd__union_class(hd__union *x, const hd_class *c, uint32_t *numb
         return HD_OK;
     }
     HD__TRY(hd_graph_add_class(x->to, c, number, err));
-    return hd__set_add(&x->to->mem, &x->classes, hash, *number) ? HD_OK : hd__mem_fail(&x->to->mem, err);
+    return hd__set_add(&x->scratch, &x->classes, hash, *number) ? HD_OK : hd__mem_fail(&x->to->mem, err);
 }
 
 static hd_status hd__union_classes(hd__union *x, hd__union_part *p, hd_error *err) {
@@ -13880,7 +13821,7 @@ static hd_status hd__union_threads(hd__union *x, hd__union_part *p, hd_error *er
         HD__TRY(hd_graph_add_frame(x->to, &g->frames[i], NULL, err));
     for (size_t i = 0; i < hd__arr_len(g->threads); i++) {
         hd_thread_info t = g->threads[i];
-        uint32_t *frames = hd__arena_array(uint32_t, &x->to->mem, &x->arena, t.frame_count);
+        uint32_t *frames = hd__mem_array(uint32_t, &x->scratch, t.frame_count);
         if (!frames) return hd__mem_fail(&x->to->mem, err);
         for (uint32_t k = 0; k < t.frame_count; k++) frames[k] = p->frames + t.frames[k];
         t.frames = frames;
@@ -13912,8 +13853,8 @@ static hd_status hd__union_objects(hd__union *x, hd__union_part *p, hd_error *er
         p->number[o] = same != HD_NONE ? same : n;
         if (same != HD_NONE) continue;
         from.object = o;
-        if (!hd__arr_push(m, x->source, from) || !hd__set_add(m, &x->objects, hash, n) ||
-            (hd__union_find(x, id) == HD_NONE && !hd__set_add(m, &x->ids, hd__hash_u64(x->seed, id), n)))
+        if (!hd__arr_push(&x->scratch, x->source, from) || !hd__set_add(&x->scratch, &x->objects, hash, n) ||
+            (hd__union_find(x, id) == HD_NONE && !hd__set_add(&x->scratch, &x->ids, hd__hash_u64(x->seed, id), n)))
             return hd__mem_fail(m, err);
         HD__TRY(hd_graph_add_object(x->to, id, p->class_number[p->g->class_of[o]], hd__graph_size(p->g, o), err));
     }
@@ -13937,7 +13878,8 @@ static hd_status hd__union_references(hd__union *x, hd_error *err) {
         for (uint32_t i = 0; i < o.reference_count; i++, edge++) {
             uint32_t target = hd__union_number(x, p, o.references[i]);
             uint32_t name = p->g->name ? hd__graph_name(p->g, object, i) : HD_NONE;
-            if ((target == HD_NONE && !hd__missing_add(m, &x->missing, hd__graph_id(p->g, o.references[i]), edge)) ||
+            uint64_t id = hd__graph_id(p->g, o.references[i]);
+            if ((target == HD_NONE && !hd__missing_add(&x->scratch, &x->missing, id, edge)) ||
                 (o.kinds && o.kinds[i] && !hd__graph_mark(to, edge, o.kinds[i])) ||
                 (name != HD_NONE && !hd__graph_put_name(to, edge, name < HD__GRAPH_UNNAMED ? name + p->names : name)))
                 return hd__mem_fail(m, err);
@@ -13961,21 +13903,21 @@ static hd_status hd__union_root(hd__union *x, const hd__union_part *p, hd_root r
                  hd__ids_get(&to->root_id, same) == id && !memcmp(&to->roots[same], &r, sizeof r));
     if (same != HD_NONE) return HD_OK;
     HD__TRY(hd_graph_add_root(to, id, &r, err));
-    return hd__set_add(&to->mem, &x->roots, hash, n) &&
-                   (r.object != HD_NONE || hd__missing_add(&to->mem, &x->missing, id, n | (uint64_t)1 << 32))
+    return hd__set_add(&x->scratch, &x->roots, hash, n) &&
+                   (r.object != HD_NONE || hd__missing_add(&x->scratch, &x->missing, id, n | (uint64_t)1 << 32))
                ? HD_OK : hd__mem_fail(&to->mem, err);
 }
 
 static hd_status hd__union_run(hd__union *x, const hd_graph *const *graphs, hd_error *err) {
     hd_graph *to = x->to;
     hd__mem *m = &to->mem;
-    x->parts = hd__arena_array(hd__union_part, m, &x->arena, x->count);
+    x->parts = hd__mem_array(hd__union_part, &x->scratch, x->count);
     if (!x->parts) return hd__mem_fail(m, err);
     for (size_t i = 0; i < x->count; i++) {
         hd__union_part *p = &x->parts[i];
         p->g = graphs[i];
-        p->class_number = hd__arena_array(uint32_t, m, &x->arena, hd__arr_len(p->g->classes));
-        p->number = hd__arena_array(uint32_t, m, &x->arena, p->g->described);
+        p->class_number = hd__mem_array(uint32_t, &x->scratch, hd__arr_len(p->g->classes));
+        p->number = hd__mem_array(uint32_t, &x->scratch, p->g->described);
         if (!p->class_number || !p->number) return hd__mem_fail(m, err);
         HD__TRY(hd__union_classes(x, p, err));
         HD__TRY(hd__union_objects(x, p, err));
@@ -13999,7 +13941,6 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
     hd__union x = HD_ZERO;
     hd_status status;
     hd_error ignored;
-    hd__mem *m;
     if (!err) err = &ignored;
     for (size_t i = 0; i < count; i++) HD__TRY(hd__graph_ready(graphs[i], err));
     if (options) {
@@ -14011,12 +13952,9 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
     x.seed = hd__hash_seed();
     x.to = hd_graph_create(&desc, err);
     if (!x.to) return err->status;
-    m = &x.to->mem;
+    x.scratch = hd__mem_part(&x.to->mem);
     status = hd__union_run(&x, graphs, err);
-    hd__missing_free(m, &x.missing);
-    hd__sets_free(m, &x.classes, &x.objects, &x.ids, &x.roots);
-    hd__arr_free(m, x.source);
-    hd__arena_free(m, &x.arena);
+    hd__mem_end(&x.scratch);
     if (status) hd_graph_free(x.to);
     else *out = x.to;
     return status;
@@ -14092,13 +14030,13 @@ HD__NOINLINE static uint32_t hd__reach_joins(const hd_graph *g, uint32_t object,
 
 /* Marks all objects that the roots hold if the objects `without` did not exist. *mark has a byte per object:
    HD__REACH_MARKED or another value. */
-static hd_status hd__reach_run(hd__mem *m, hd__arena *arena, const hd_graph *g, const uint32_t *without,
+static hd_status hd__reach_run(hd__mem *m, const hd_graph *g, const uint32_t *without,
                                size_t count, const hd_options *options, uint8_t **marks, hd_total *total,
                                hd_error *err) {
     const uint32_t *target = g->target.low;
     const uint64_t *joins = g->weak ? g->weak->joins : NULL;
-    uint32_t *queue = hd__arena_array(uint32_t, m, arena, g->count), end = 0, all = hd__reach_root_of_all(g);
-    uint8_t *mark = *marks = hd__arena_zeroed(uint8_t, m, arena, g->count);
+    uint32_t *queue = hd__mem_array(uint32_t, m, g->count), end = 0, all = hd__reach_root_of_all(g);
+    uint8_t *mark = *marks = hd__mem_zeroed(uint8_t, m, g->count);
     if (!queue || !mark) return hd__mem_fail(m, err);
     for (size_t i = 0; i < count; i++) mark[without[i]] = HD__REACH_LEFT_OUT;
     if (all != HD_NONE && mark[all]) return HD_OK;
@@ -14127,13 +14065,11 @@ static hd_status hd__reach_run(hd__mem *m, hd__arena *arena, const hd_graph *g, 
 /* Rows as dominators and paths follow them: the strong references of an object and, after them, the values that it
    keeps alive as a key. */
 typedef struct hd__holding {
-    const uint32_t *first, *target; /* the graph's own, or in the arena */
+    const uint32_t *first, *target; /* the graph's own, or in `mem` */
     const uint32_t *through;     /* by value, in the order of the rows: its ephemeron */
     uint32_t all, roots;         /* see hd__reach_root_of_all; number of those other roots */
-    hd__arena arena;
+    hd__mem mem;                 /* of rows that are not the graph's own */
 } hd__holding;
-
-static void hd__holding_close(hd__mem *m, hd__holding *h) { hd__arena_free(m, &h->arena); }
 
 /* The graph's own rows, if no ephemeron is alive. */
 HD__INLINE hd__holding hd__holding_own(const hd_graph *g) {
@@ -14144,14 +14080,14 @@ HD__INLINE hd__holding hd__holding_own(const hd_graph *g) {
 }
 
 /* Makes rows with the `live` ephemerons: their object and their key are both marked. */
-static bool hd__holding_fill(hd__mem *m, const hd_graph *g, hd__holding *h, const uint8_t *mark,
+static bool hd__holding_fill(const hd_graph *g, hd__holding *h, const uint8_t *mark,
                              uint32_t live) {
     const hd__weak *w = g->weak;
     size_t n = hd__arr_len(w->ephemerons), next = 0, values = 0;
     uint32_t at = 0, *first, *target, *through;
-    h->first = first = hd__arena_array(uint32_t, m, &h->arena, (size_t)g->count + 1);
-    h->target = target = hd__arena_array(uint32_t, m, &h->arena, hd__arr_len(g->target.low) + live);
-    h->through = through = hd__arena_array(uint32_t, m, &h->arena, live);
+    h->first = first = hd__mem_array(uint32_t, &h->mem, (size_t)g->count + 1);
+    h->target = target = hd__mem_array(uint32_t, &h->mem, hd__arr_len(g->target.low) + live);
+    h->through = through = hd__mem_array(uint32_t, &h->mem, live);
     if (!first || !target || !through) return false;
     for (uint32_t o = 0; o < g->count; o++) {
         uint32_t size = g->first[o + 1] - g->first[o];
@@ -14170,10 +14106,10 @@ static bool hd__holding_fill(hd__mem *m, const hd_graph *g, hd__holding *h, cons
 }
 
 /* Makes rows that include the weak references. */
-static bool hd__holding_whole(hd__mem *m, const hd_graph *g, hd__holding *h) {
+static bool hd__holding_whole(const hd_graph *g, hd__holding *h) {
     uint32_t at = 0, *first, *target;
-    h->first = first = hd__arena_array(uint32_t, m, &h->arena, (size_t)g->count + 1);
-    h->target = target = hd__arena_array(uint32_t, m, &h->arena, (size_t)hd__graph_references(g));
+    h->first = first = hd__mem_array(uint32_t, &h->mem, (size_t)g->count + 1);
+    h->target = target = hd__mem_array(uint32_t, &h->mem, (size_t)hd__graph_references(g));
     if (!first || !target) return false;
     for (uint32_t o = 0, n; o < g->count; o++, at += n) {
         const uint8_t *kinds;
@@ -14197,18 +14133,19 @@ static hd_status hd__holding_open(hd__mem *m, const hd_graph *g, const hd_option
                                   hd_error *err) {
     const hd__weak *w = g->weak;
     hd_total total = { 0, 0 };
-    hd__arena arena = HD_ZERO;
+    hd__mem scratch = hd__mem_part(m);
     uint32_t live = 0;
     uint8_t *mark;
     hd_status status;
     *h = hd__holding_own(g);
+    h->mem = hd__mem_part(m);
     if (!w || !w->joins) return HD_OK;
-    status = hd__reach_run(m, &arena, g, NULL, 0, options, &mark, &total, err);
+    status = hd__reach_run(&scratch, g, NULL, 0, options, &mark, &total, err);
     for (size_t i = 0; i < hd__arr_len(w->ephemerons) && !status; i++)
         live += mark[w->ephemerons[i].key] && mark[w->ephemerons[i].object];
-    if (!status && live && !hd__holding_fill(m, g, h, mark, live)) status = hd__mem_fail(m, err);
-    hd__arena_free(m, &arena);
-    if (status) hd__holding_close(m, h);
+    if (!status && live && !hd__holding_fill(g, h, mark, live)) status = hd__mem_fail(m, err);
+    hd__mem_end(&scratch);
+    if (status) hd__mem_end(&h->mem);
     return status;
 }
 
@@ -14235,10 +14172,10 @@ static void hd__holding_put(const hd_graph *g, const hd__holding *h, uint32_t mo
     }
 }
 
-static bool hd__holding_extend(hd__mem *m, const hd_graph *g, hd__holding *h, uint32_t moved) {
-    uint32_t *first = hd__arena_array(uint32_t, m, &h->arena, (size_t)g->count + 1), at = 0;
-    uint32_t *target = hd__arena_array(uint32_t, m, &h->arena, (size_t)h->first[g->count] + h->roots);
-    uint32_t *end = hd__arena_zeroed(uint32_t, m, &h->arena, g->count);
+static bool hd__holding_extend(const hd_graph *g, hd__holding *h, uint32_t moved) {
+    uint32_t *first = hd__mem_array(uint32_t, &h->mem, (size_t)g->count + 1), at = 0;
+    uint32_t *target = hd__mem_array(uint32_t, &h->mem, (size_t)h->first[g->count] + h->roots);
+    uint32_t *end = hd__mem_zeroed(uint32_t, &h->mem, g->count);
     if (!first || !target || !end) return false;
     hd__holding_put(g, h, moved, end, NULL);
     for (uint32_t o = 0; o < g->count; o++) {
@@ -14265,8 +14202,8 @@ static hd_status hd__holding_rooted(hd__mem *m, const hd_graph *g, bool all_rows
     for (size_t i = 0; i < hd__arr_len(g->roots); i++)
         h->roots += hd__reach_root_holds(&g->roots[i]) && !hd__holding_lists(h, &g->roots[i]);
     moved = all_rows ? 0 : h->first[g->count] - h->first[g->described];
-    if ((!h->roots && !moved) || hd__holding_extend(m, g, h, moved)) return HD_OK;
-    hd__holding_close(m, h);
+    if ((!h->roots && !moved) || hd__holding_extend(g, h, moved)) return HD_OK;
+    hd__mem_end(&h->mem);
     return hd__mem_fail(m, err);
 }
 
@@ -14275,15 +14212,14 @@ HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *g, const uint32_t *without
                                       hd_error *err) {
     HD__NEED(g && (without || !count), err);
     hd__mem m = hd__mem_options(options);
-    hd__arena arena = HD_ZERO;
     uint8_t *mark;
     hd_total sum = { 0, 0 };
     hd_status status;
     HD__TRY(hd__graph_has(g, without, count, err));
-    status = hd__reach_run(&m, &arena, g, without, count, options, &mark, &sum, err);
+    status = hd__reach_run(&m, g, without, count, options, &mark, &sum, err);
     for (uint32_t i = 0; i < g->count && reached && !status; i++) reached[i] = mark[i] == HD__REACH_MARKED;
     if (!status && total) *total = sum;
-    hd__arena_free(&m, &arena);
+    hd__mem_end(&m);
     return status;
 }
 
@@ -14310,7 +14246,6 @@ typedef struct hd__removal {
     uint32_t *queue;             /* a ring */
     uint8_t *waits;              /* by object: whether it is in the queue */
     uint32_t begin, length;
-    hd__arena arena;
 } hd__removal;
 #define HD__REMOVAL_SETS 63u     /* in one walk */
 
@@ -14380,10 +14315,10 @@ static bool hd__removal_open(hd__removal *r, hd__mem *m, const hd_graph *g, size
                              const hd_options *options) {
     r->g = g;
     r->options = options;
-    r->reached = hd__arena_array(uint64_t, m, &r->arena, g->count);
-    r->gone = hd__arena_array(uint64_t, m, &r->arena, groups);
-    r->queue = hd__arena_array(uint32_t, m, &r->arena, g->count);
-    r->waits = hd__arena_zeroed(uint8_t, m, &r->arena, g->count);
+    r->reached = hd__mem_array(uint64_t, m, g->count);
+    r->gone = hd__mem_array(uint64_t, m, groups);
+    r->queue = hd__mem_array(uint32_t, m, g->count);
+    r->waits = hd__mem_zeroed(uint8_t, m, g->count);
     return r->reached && r->gone && r->queue && r->waits;
 }
 
@@ -14408,7 +14343,7 @@ HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *g, const uint32
         status = hd__removal_total(&r, n, part, err);
         if (!status) memcpy(totals + at, part, n * sizeof *part);
     }
-    hd__arena_free(&m, &r.arena);
+    hd__mem_end(&m);
     return status;
 }
 
@@ -14439,7 +14374,7 @@ HEAPDUMP_API hd_status hd_graph_sets_retained(const hd_graph *g, const uint32_t 
     HD__TRY(hd__graph_ready(g, err));
     HD__TRY(hd__removal_check(g, objects, first, count, &most, err));
     if (most > g->count) most = g->count;
-    r.group = group = hd__arena_zeroed(uint32_t, &m, &r.arena, g->count);
+    r.group = group = hd__mem_zeroed(uint32_t, &m, g->count);
     status = group && hd__removal_open(&r, &m, g, most + 1, options) ? HD_OK : hd__mem_fail(&m, err);
     for (size_t at = 0; at < count && !status; at += HD__REMOVAL_SETS) {
         uint32_t n = count - at < HD__REMOVAL_SETS ? (uint32_t)(count - at) : HD__REMOVAL_SETS, members = 0;
@@ -14453,7 +14388,7 @@ HEAPDUMP_API hd_status hd_graph_sets_retained(const hd_graph *g, const uint32_t 
         if (!status) memcpy(totals + at, part, n * sizeof *part);
         for (size_t k = first[at]; k < first[at + n]; k++) group[objects[k]] = 0;
     }
-    hd__arena_free(&m, &r.arena);
+    hd__mem_end(&m);
     return status;
 }
 
@@ -14492,13 +14427,14 @@ HEAPDUMP_API hd_status hd_graph_referrers(const hd_graph *g, const hd_options *o
     HD__TRY(hd__owned_create(options, sizeof *links, &links, err));
     m = hd__owned_mem(links);
     rows = hd__holding_own(g);
+    rows.mem = hd__mem_part(m);
     links->count = g->count;
     links->first = first = hd__owned_array(uint32_t, links, (size_t)g->count + 2);
     if (first) memset(first, 0, ((size_t)g->count + 2) * sizeof *first);
     links->target = target = hd__owned_array(uint32_t, links, (size_t)hd__graph_references(g));
-    status = first && target && (!g->weak || hd__holding_whole(m, g, &rows))
+    status = first && target && (!g->weak || hd__holding_whole(g, &rows))
                  ? hd__holding_turn(&rows, g->count, options, first, target, err) : hd__mem_fail(m, err);
-    hd__holding_close(m, &rows);
+    hd__mem_end(&rows.mem);
     return hd__owned_end(links, status, out);
 }
 
@@ -14515,8 +14451,7 @@ typedef struct hd__path_search {
     const hd_path_starts *starts; /* NULL: roots */
     const hd_options *options;
     hd_paths *out;
-    hd__mem *mem;                /* memory of `out` */
-    hd__arena arena;
+    hd__mem *mem;                /* part of the memory of `out` */
     hd__holding rows;
     uint32_t object;
     uint32_t *first, *referrer;  /* the transposed rows */
@@ -14535,12 +14470,12 @@ static hd_status hd__path_search_open(hd__path_search *s, hd_error *err) {
     const hd_graph *g = s->g;
     uint32_t n = g->count;
     HD__TRY(hd__holding_open(s->mem, g, s->options, &s->rows, err));
-    s->first = hd__arena_zeroed(uint32_t, s->mem, &s->arena, (size_t)n + 2);
-    s->referrer = hd__arena_array(uint32_t, s->mem, &s->arena, s->rows.first[n]);
-    s->distance = hd__arena_array(uint32_t, s->mem, &s->arena, n);
-    s->queue = hd__arena_array(uint32_t, s->mem, &s->arena, n);
-    s->next = hd__arena_array(uint32_t, s->mem, &s->arena, n);
-    s->state = hd__arena_zeroed(uint8_t, s->mem, &s->arena, n);
+    s->first = hd__mem_zeroed(uint32_t, s->mem, (size_t)n + 2);
+    s->referrer = hd__mem_array(uint32_t, s->mem, s->rows.first[n]);
+    s->distance = hd__mem_array(uint32_t, s->mem, n);
+    s->queue = hd__mem_array(uint32_t, s->mem, n);
+    s->next = hd__mem_array(uint32_t, s->mem, n);
+    s->state = hd__mem_zeroed(uint8_t, s->mem, n);
     if (!s->first || !s->referrer || !s->distance || !s->queue || !s->next || !s->state)
         return hd__mem_fail(s->mem, err);
     for (uint32_t i = 0; s->starts && i < s->starts->without_count; i++)
@@ -14671,6 +14606,7 @@ static hd_status hd__path_search_all(hd__path_search *s, uint32_t most, hd_error
 static hd_status hd__path_search_run(const hd_graph *g, const hd_path_starts *starts, uint32_t object, uint32_t most,
                                      const hd_options *options, hd_paths **out, hd_error *err) {
     hd__path_search s = HD_ZERO;
+    hd__mem scratch;
     hd_status status;
     HD__TRY(hd__graph_has(g, &object, 1, err));
     s.g = g;
@@ -14678,13 +14614,13 @@ static hd_status hd__path_search_run(const hd_graph *g, const hd_path_starts *st
     s.options = options;
     s.object = object;
     HD__TRY(hd__owned_create(options, sizeof *s.out, &s.out, err));
-    s.mem = hd__owned_mem(s.out);
+    scratch = hd__mem_part(hd__owned_mem(s.out));
+    s.mem = &scratch;
     status = hd__path_search_open(&s, err);
     if (!status) status = hd__path_search_all(&s, most, err);
     if (!status) status = hd__owned_rows(s.out, &s.paths, sizeof *s.paths, NULL, err);
-    hd__arr_free(s.mem, s.paths);
-    hd__arena_free(s.mem, &s.arena);
-    hd__holding_close(s.mem, &s.rows);
+    hd__mem_end(&s.rows.mem);
+    hd__mem_end(&scratch);
     return hd__owned_end(s.out, status, out);
 }
 
@@ -14737,7 +14673,7 @@ typedef struct hd__dom {
     const hd_graph *g;
     const hd_options *options;
     hd__mem *mem;                /* memory of the result */
-    hd__arena arena, walk;       /* walk: freed once the dominators are known */
+    hd__mem walk;                /* freed once the dominators are known */
     hd__holding rows;
     hd__dom_node *node;
     hd__dom_link *link;
@@ -14795,12 +14731,12 @@ static hd_status hd__dom_walk_from(hd__dom *d, uint32_t root, uint32_t above, hd
 static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
     const hd_graph *g = d->g;
     size_t n = (size_t)g->count + 1;
-    d->node = hd__arena_array(hd__dom_node, d->mem, &d->walk, n);
-    d->link = hd__arena_array(hd__dom_link, d->mem, &d->walk, n);
-    d->semi = hd__arena_array(uint32_t, d->mem, &d->walk, n);
-    d->start = hd__arena_array(uint32_t, d->mem, &d->walk, n);
-    d->object = hd__arena_array(uint32_t, d->mem, &d->arena, n);
-    d->parent = hd__arena_array(uint32_t, d->mem, &d->arena, n);
+    d->node = hd__mem_array(hd__dom_node, &d->walk, n);
+    d->link = hd__mem_array(hd__dom_link, &d->walk, n);
+    d->semi = hd__mem_array(uint32_t, &d->walk, n);
+    d->start = hd__mem_array(uint32_t, &d->walk, n);
+    d->object = hd__mem_array(uint32_t, d->mem, n);
+    d->parent = hd__mem_array(uint32_t, d->mem, n);
     if (!d->node || !d->link || !d->semi || !d->start || !d->object || !d->parent)
         return hd__mem_fail(d->mem, err);
     for (size_t i = 0; i < n; i++) {
@@ -14852,7 +14788,7 @@ static hd_status hd__dom_sort(hd__dom *d, hd_error *err) {
         at += node->incoming;
         d->link[w].up = d->parent[w];
     }
-    d->from = hd__arena_array(uint32_t, d->mem, &d->walk, at);
+    d->from = hd__mem_array(uint32_t, &d->walk, at);
     if (!d->from) return hd__mem_fail(d->mem, err);
     HD__TRY(hd__dom_turn(d, err));
     d->stack = (uint32_t *)(void *)d->node; /* nodes are no longer needed */
@@ -14911,9 +14847,9 @@ static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
 static hd_status hd__dom_sum(hd__dom *d, hd_error *err) {
     const hd_graph *g = d->g;
     size_t n = (size_t)d->count + 1;
-    d->bytes = hd__arena_array(uint64_t, d->mem, &d->arena, n);
-    d->below = hd__arena_array(uint32_t, d->mem, &d->arena, n);
-    d->next = hd__arena_array(uint32_t, d->mem, &d->arena, n);
+    d->bytes = hd__mem_array(uint64_t, d->mem, n);
+    d->below = hd__mem_array(uint32_t, d->mem, n);
+    d->next = hd__mem_array(uint32_t, d->mem, n);
     if (!d->bytes || !d->below || !d->next) return hd__mem_fail(d->mem, err);
     d->bytes[0] = d->next[0] = d->below[0] = 0;
     for (uint32_t w = 1; w <= d->count; w++) {
@@ -14978,20 +14914,23 @@ HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *g, const hd_options *
     hd_dominators *result = NULL;
     hd_status status;
     hd__dom d = HD_ZERO;
+    hd__mem scratch;
     HD__TRY(hd__graph_ready(g, err));
     HD__TRY(hd__owned_create(options, sizeof *result, &result, err));
-    d.mem = hd__owned_mem(result);
+    scratch = hd__mem_part(hd__owned_mem(result));
+    d.walk = hd__mem_part(&scratch);
+    d.mem = &scratch;
     d.g = g;
     d.options = options;
     status = hd__holding_open(d.mem, g, options, &d.rows, err);
     if (!status) status = hd__dom_walk(&d, err);
     if (!status) status = hd__dom_sort(&d, err);
-    hd__holding_close(d.mem, &d.rows);
+    hd__mem_end(&d.rows.mem);
     if (!status) status = hd__dom_solve(&d, err);
-    hd__arena_free(d.mem, &d.walk);
+    hd__mem_end(&d.walk);
     if (!status) status = hd__dom_sum(&d, err);
     if (!status) status = hd__dom_result(&d, result, err);
-    hd__arena_free(d.mem, &d.arena);
+    hd__mem_end(&scratch);
     return hd__owned_end(result, status, out);
 }
 
@@ -15037,7 +14976,6 @@ typedef struct hd__dom_tree {
     const hd_dominators *d;
     const hd_dominator_options *options;
     hd__mem mem;
-    hd__arena arena;
     uint64_t max_records, total, done;
     hd__strings names;
     uint32_t *label;             /* by class: number of the class's name */
@@ -15071,7 +15009,7 @@ static uint32_t hd__dom_described(const hd__dom_tree *t, uint32_t position, uint
 static bool hd__dom_find_missing(hd__dom_tree *t) {
     uint32_t n = 0;
     if (t->g->described == t->g->count) return true;
-    t->missing = hd__arena_array(uint32_t, &t->mem, &t->arena, (size_t)t->d->reached + 1);
+    t->missing = hd__mem_array(uint32_t, &t->mem, (size_t)t->d->reached + 1);
     if (!t->missing) return false;
     t->missing[0] = 0;
     for (uint32_t p = 0; p < t->d->reached; p++)
@@ -15164,12 +15102,12 @@ static hd_status hd__dom_split(hd__dom_tree *t, hd__dom_group group, hd_error *e
 static hd_status hd__dom_tree_run(hd__dom_tree *t, hd_error *err) {
     size_t classes = hd__arr_len(t->g->classes);
     hd__dom_group all = { 0, HD_NONE, 0, 1 };
-    t->label = hd__arena_array(uint32_t, &t->mem, &t->arena, 2 * classes);
-    t->member = hd__arena_array(uint32_t, &t->mem, &t->arena, (size_t)t->d->reached + 1);
+    t->label = hd__mem_array(uint32_t, &t->mem, 2 * classes);
+    t->member = hd__mem_array(uint32_t, &t->mem, (size_t)t->d->reached + 1);
     if (!t->label || !t->member || !hd__dom_find_missing(t)) return hd__mem_fail(&t->mem, err);
     t->slot = t->label + classes;
     for (size_t i = 0; i < classes; i++) {
-        t->label[i] = hd__strings_add(&t->mem, &t->arena, &t->names, t->g->classes[i].name);
+        t->label[i] = hd__strings_add(&t->mem, &t->names, t->g->classes[i].name);
         t->slot[i] = HD_NONE;
         if (t->label[i] == HD_NONE) return hd__mem_fail(&t->mem, err);
     }
@@ -15189,7 +15127,7 @@ static hd_status hd__dom_tree_seal(hd__dom_tree *t, hd_breakdown **out, hd_error
     uint32_t n = (uint32_t)hd__arr_len(t->bytes);
     hd_axis axis = { "dominator", n, t->parent, NULL, t->node_name };
     hd_rows rows;
-    HD__TRY(hd__heap_rows_begin(&t->mem, &t->arena, 1, n, &rows, err));
+    HD__TRY(hd__heap_rows_begin(&t->mem, 1, n, &rows, err));
     for (uint32_t i = 0; i < n; i++) {
         hd_amount amount = { t->bytes[i], t->blocks[i], { 0, 0 } };
         hd__heap_rows_put(&rows, &i, &amount);
@@ -15215,10 +15153,7 @@ HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *g, const hd_dominators 
     t.names.seed = hd__hash_seed();
     status = hd__dom_tree_run(&t, err);
     if (!status) status = hd__dom_tree_seal(&t, out, err);
-    hd__strings_free(&t.mem, &t.names);
-    hd__arrs_free(&t.mem, &t.candidates, &t.sorted, &t.chain, &t.groups, &t.parent, &t.node_name, &t.bytes,
-                  &t.blocks);
-    hd__arena_free(&t.mem, &t.arena);
+    hd__mem_end(&t.mem);
     return status;
 }
 
@@ -15268,16 +15203,15 @@ static void hd__class_count(const hd_graph *g, const hd_dominators *d, hd_class_
     }
 }
 
-static hd_status hd__histogram_fill(hd__arena *arena, const hd_graph *g, const hd_dominators *d, hd_histogram *h,
+static hd_status hd__histogram_fill(hd__mem *m, const hd_graph *g, const hd_dominators *d, hd_histogram *h,
                                     hd_error *err) {
-    hd__mem *m = hd__owned_mem(h);
     size_t classes = hd__arr_len(g->classes);
-    uint32_t *order = hd__arena_array(uint32_t, m, arena, 2 * classes);
-    uint32_t *open = hd__arena_zeroed(uint32_t, m, arena, classes), n = 0;
+    uint32_t *order = hd__mem_array(uint32_t, m, 2 * classes);
+    uint32_t *open = hd__mem_zeroed(uint32_t, m, classes), n = 0;
     hd__class_rows all;
     hd_class_row *rows;
     all.g = g;
-    all.rows = hd__arena_zeroed(hd_class_row, m, arena, classes);
+    all.rows = hd__mem_zeroed(hd_class_row, m, classes);
     if (!order || !open || !all.rows) return hd__mem_fail(m, err);
     hd__class_count(g, d, all.rows, open);
     for (uint32_t i = 1; i < classes; i++)
@@ -15295,13 +15229,14 @@ HEAPDUMP_API hd_status hd_graph_histogram(const hd_graph *g, const hd_dominators
                                           const hd_options *options, hd_histogram **out, hd_error *err) {
     HD__NEED(g && out, err);
     hd_histogram *h;
-    hd__arena arena = HD_ZERO;
+    hd__mem scratch;
     hd_status status;
     HD__TRY(hd__graph_ready(g, err));
     if (d && d->count != g->count) return hd__fail(err, HD_INVALID, "the dominators belong to another graph");
     HD__TRY(hd__owned_create(options, sizeof *h, &h, err));
-    status = hd__histogram_fill(&arena, g, d, h, err);
-    hd__arena_free(hd__owned_mem(h), &arena);
+    scratch = hd__mem_part(hd__owned_mem(h));
+    status = hd__histogram_fill(&scratch, g, d, h, err);
+    hd__mem_end(&scratch);
     return hd__owned_end(h, status, out);
 }
 
@@ -15315,7 +15250,6 @@ static bool hd__change_before(const void *owner, uint32_t a, uint32_t b) {
 
 typedef struct hd__change_list {
     hd__mem *mem;
-    hd__arena arena;
     hd_class_change *rows;       /* stb_ds array */
     hd__set set;                 /* the rows by name and scope */
     uint64_t seed;
@@ -15337,7 +15271,7 @@ static uint32_t hd__change_row(hd__change_list *c, const hd_class *of) {
 /* The rows of all classes of a graph, by number; NULL when out of memory. */
 static uint32_t *hd__change_rows(hd__change_list *c, const hd_graph *g) {
     size_t classes = hd__arr_len(g->classes);
-    uint32_t *row = hd__arena_array(uint32_t, c->mem, &c->arena, classes);
+    uint32_t *row = hd__mem_array(uint32_t, c->mem, classes);
     for (uint32_t i = 1; i < classes && row; i++)
         if ((row[i] = hd__change_row(c, &g->classes[i])) == HD_NONE) return NULL;
     return row;
@@ -15362,12 +15296,14 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
     HD__NEED(before && after && out, err);
     hd_graph_change *result;
     hd__change_list c = HD_ZERO;
+    hd__mem scratch;
     hd_status status;
     size_t kept = 0;
     HD__TRY(hd__graph_ready(before, err));
     HD__TRY(hd__graph_ready(after, err));
     HD__TRY(hd__owned_create(options, sizeof *result, &result, err));
-    c.mem = hd__owned_mem(result);
+    scratch = hd__mem_part(hd__owned_mem(result));
+    c.mem = &scratch;
     c.seed = hd__hash_seed();
     status = hd__change_side(&c, before, reached ? reached[0] : NULL, 0) &&
                      hd__change_side(&c, after, reached ? reached[1] : NULL, 1)
@@ -15376,9 +15312,7 @@ HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *aft
         if (c.rows[i].objects[0] || c.rows[i].objects[1]) c.rows[kept++] = c.rows[i];
     hd__arr_resize(c.rows, kept);
     if (!status) status = hd__owned_rows(result, &c.rows, sizeof *c.rows, hd__change_before, err);
-    hd__set_free(c.mem, &c.set);
-    hd__arr_free(c.mem, c.rows);
-    hd__arena_free(c.mem, &c.arena);
+    hd__mem_end(&scratch);
     return hd__owned_end(result, status, out);
 }
 
@@ -15502,18 +15436,18 @@ static void hd__same_rows(hd__same *x, const hd__change_list *c, hd_identity_cha
 static hd_status hd__same_compare(hd__same *x, const hd_options *options, hd_identity_change **out, hd_error *err) {
     hd_identity_change *result;
     hd__change_list c = HD_ZERO;
+    hd__mem scratch;
     hd_status status;
     HD__TRY(hd__graph_ready(x->side[0], err));
     HD__TRY(hd__graph_ready(x->side[1], err));
     HD__TRY(hd__owned_create(options, sizeof *result, &result, err));
-    c.mem = hd__owned_mem(result);
+    scratch = hd__mem_part(hd__owned_mem(result));
+    c.mem = &scratch;
     c.seed = hd__hash_seed();
     status = hd__same_open(x, &c, result) ? hd__same_run(x, result, options, err) : hd__mem_fail(c.mem, err);
     if (!status) hd__same_rows(x, &c, result);
     if (!status) status = hd__owned_rows(result, &x->rows, sizeof *x->rows, hd__same_before, err);
-    hd__set_free(c.mem, &c.set);
-    hd__arrs_free(c.mem, &c.rows, &x->rows);
-    hd__arena_free(c.mem, &c.arena);
+    hd__mem_end(&scratch);
     return hd__owned_end(result, status, out);
 }
 
@@ -15538,7 +15472,6 @@ HEAPDUMP_API void hd_identity_change_free(hd_identity_change *change) { hd__owne
 
 struct hd_places {
     hd__mem mem;
-    hd__arena arena;
     hd__strings frames, texts;
     hd_place *place;             /* stb_ds arrays: by number of the frame */
     hd_mapping *mapping;
@@ -15552,18 +15485,11 @@ HEAPDUMP_API hd_places *hd_places_create(const hd_options *options, hd_error *er
     return p;
 }
 
-HEAPDUMP_API void hd_places_free(hd_places *p) {
-    if (!p) return;
-    hd__strings_free(&p->mem, &p->frames), hd__strings_free(&p->mem, &p->texts);
-    hd__set_free(&p->mem, &p->mappings);
-    hd__arrs_free(&p->mem, &p->place, &p->mapping);
-    hd__arena_free(&p->mem, &p->arena);
-    hd__object_delete(p);
-}
+HEAPDUMP_API void hd_places_free(hd_places *p) { hd__object_free(p); }
 
 /* Replaces a text by a copy in the object's memory. */
 static bool hd__places_keep(hd_places *p, hd_str *text) {
-    uint32_t number = hd__strings_add(&p->mem, &p->arena, &p->texts, *text);
+    uint32_t number = hd__strings_add(&p->mem, &p->texts, *text);
     if (number == HD_NONE) return false;
     *text = p->texts.strings[number];
     return true;
@@ -15599,7 +15525,7 @@ HEAPDUMP_API hd_status hd_places_add(hd_places *p, hd_str frame, const hd_place 
         return hd__fail(err, HD_INVALID, "one of %u mappings expected, number %u found",
                         (uint64_t)hd__arr_len(p->mapping), (uint64_t)own.mapping);
     if (!hd__arr_room(&p->mem, p->place, 1) || !hd__places_keep(p, &own.symbol)) return hd__mem_fail(&p->mem, err);
-    number = hd__strings_add(&p->mem, &p->arena, &p->frames, frame);
+    number = hd__strings_add(&p->mem, &p->frames, frame);
     if (number == HD_NONE) return hd__mem_fail(&p->mem, err);
     if (number == hd__arr_len(p->place)) stbds_arrput(p->place, own);
     return HD_OK;
@@ -15683,7 +15609,6 @@ static size_t hd__peek_text_from(const uint8_t *p, size_t size) {
 
 struct hd_dump {
     hd__mem mem;
-    hd__arena arena;
     hd__strings texts;
     const hd_format *format;
     const hd_format *owner;      /* the format of the document: usually `format` */
@@ -15738,10 +15663,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *d) {
     if (!d) return;
     for (size_t i = 0; i < hd__arr_len(d->heaps); i++) hd_heap_release(&d->heaps[i]);
     if (d->document && d->owner->free) d->owner->free(d->document);
-    hd__arrs_free(&d->mem, &d->heaps, &d->scalars);
-    hd__strings_free(&d->mem, &d->texts);
-    hd__arena_free(&d->mem, &d->arena);
-    hd__object_delete(d);
+    hd__object_free(d);
 }
 
 HEAPDUMP_API void hd_dump_set_document(hd_dump *d, void *document, uint64_t warning_count) {
@@ -15763,7 +15685,7 @@ HEAPDUMP_API hd_reporter *hd_dump_reporter(hd_dump *d) { return d ? &d->reporter
 static bool hd__dump_text(hd_dump *d, const char **text) {
     uint32_t number;
     if (!*text) return true;
-    number = hd__strings_add(&d->mem, &d->arena, &d->texts, hd_cstr(*text));
+    number = hd__strings_add(&d->mem, &d->texts, hd_cstr(*text));
     if (number == HD_NONE) return false;
     *text = d->texts.strings[number].data;
     return true;
@@ -15786,7 +15708,7 @@ static bool hd__dump_labels(hd_dump *d, hd_heap *heap) {
         heap->labels = NULL;
         return true;
     }
-    own = hd__arena_array(hd_label, &d->mem, &d->arena, heap->label_count);
+    own = hd__mem_array(hd_label, &d->mem, heap->label_count);
     if (!own) return false;
     memcpy(own, heap->labels, heap->label_count * sizeof *own);
     heap->labels = own;
@@ -20132,8 +20054,8 @@ static uint32_t hd__sight_sites(const hd__sight *v) {
 }
 
 static void hd__sight_close(hd__sight_reading *r) {
-    if (r->read) hd__mem_cfree(r->mem, r->read, r->room, sizeof *r->read);
-    if (r->moved) hd__mem_cfree(r->mem, r->moved, r->room, sizeof *r->moved);
+    hd__mem_drop(r->mem, r->read);
+    hd__mem_drop(r->mem, r->moved);
 }
 
 /* Includes the sites that were made since the last call, with sums of 0. False: out of memory. */
@@ -20342,7 +20264,7 @@ typedef struct hd__snapshot_module_span {
 
 /* Bytes and blocks by context, and the profile's nodes for contexts. */
 typedef struct hd__snapshot {
-    hd__mem *mem;                /* of the profile */
+    hd__mem scratch, *mem;       /* mem: the scratch memory, part of the profile's */
     hd__sight view;
     const hd_snapshot_options *options;
     hd_profile *profile;
@@ -20371,19 +20293,6 @@ typedef struct hd__snapshot {
     size_t leaves[2];
     uint64_t steps;              /* number of steps left for finding modules */
 } hd__snapshot;
-
-static void hd__snapshot_drop(hd__snapshot *s) {
-    if (s->bytes) hd__mem_cfree(s->mem, s->bytes, s->n, 2 * sizeof *s->bytes);
-    if (s->variances) hd__mem_cfree(s->mem, s->variances, s->n, sizeof *s->variances);
-    if (s->node) hd__mem_cfree(s->mem, s->node, s->n, 2 * sizeof *s->node);
-    if (s->thread) hd__mem_cfree(s->mem, s->thread, s->n, sizeof *s->thread);
-    if (s->site) hd__mem_cfree(s->mem, s->site, s->n, sizeof *s->site);
-    if (s->aged) hd__mem_cfree(s->mem, s->aged, (size_t)s->aged_sites + 1, sizeof *s->aged);
-    if (s->modules) hd__mem_cfree(s->mem, s->modules, s->module_room, sizeof *s->modules);
-    if (s->used) hd__mem_cfree(s->mem, s->used, s->used_room, 2 * sizeof *s->used);
-    for (int i = 0; i < 2; i++)
-        if (s->spans[i]) hd__mem_cfree(s->mem, s->spans[i], s->leaves[i], 2 * sizeof *s->spans[i]);
-}
 
 /* Makes room for n contexts. Zeroed memory that is never touched costs nothing: a fork's child uses few of its
    parent's contexts. */
@@ -20536,7 +20445,7 @@ static hd_status hd__snapshot_blocks(hd__snapshot *s, hd__sight_meanwhile *halve
     for (int round = 1;; round++) {
         uint32_t before = HD__ATOMIC_LOAD(mark), after;
         bool again;
-        if (s->aged) hd__mem_cfree(s->mem, s->aged, (size_t)s->aged_sites + 1, sizeof *s->aged);
+        hd__mem_drop(s->mem, s->aged);
         s->aged_sites = hd__sight_sites(&s->view);
         s->aged = (hd__snapshot_by_age *)hd__mem_calloc(s->mem, (size_t)s->aged_sites + 1, sizeof *s->aged);
         if (!s->aged) return hd__mem_fail(s->mem, err);
@@ -20615,10 +20524,10 @@ static hd_status hd__snapshot_sort_modules(hd__snapshot *s, hd_error *err) {
     for (size_t i = 0; order && i < n; i++) order[i] = (uint32_t)i;
     if (order) hd__sort(order, order + n, n, hd__snapshot_module_before, s->modules);
     for (size_t i = 0; order && i < n; i++) sorted[i] = s->modules[order[i]];
-    if (sorted) hd__mem_cfree(s->mem, order ? s->modules : sorted, s->module_room, sizeof *sorted);
+    if (sorted) hd__mem_drop(s->mem, order ? s->modules : sorted);
     if (!order) return hd__mem_fail(s->mem, err);
     s->modules = sorted;
-    hd__mem_cfree(s->mem, order, s->module_room, 2 * sizeof *order);
+    hd__mem_drop(s->mem, order);
     return HD_OK;
 }
 
@@ -20873,12 +20782,13 @@ static hd_status hd__snapshot_begin(hd__snapshot *s, const hd_snapshot_options *
     desc.limits = options->options.limits;
     s->profile = hd_profile_create(&desc, err);
     if (!s->profile) return err->status;
-    s->mem = &s->profile->mem;
+    s->scratch = hd__mem_part(&s->profile->mem);
+    s->mem = &s->scratch;
     return HD_OK;
 }
 
 static hd_status hd__snapshot_end(hd__snapshot *s, hd_status status, hd_profile **out) {
-    if (s->profile) hd__snapshot_drop(s);
+    hd__mem_end(&s->scratch);
     if (status) hd_profile_free(s->profile);
     else *out = s->profile;
     return status;
@@ -21073,7 +20983,7 @@ HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t b
         if (sum.count)
             each(user, &sum, pcs, hd__view_stack(&v, HD__ATOMIC_LOAD_RELAXED(&site->context), pcs, HD_MAX_FRAMES));
     }
-    hd__mem_cfree(&mem, live, (size_t)sites + 1, sizeof *live);
+    hd__mem_drop(&mem, live);
     return HD_OK;
 }
 
@@ -21334,7 +21244,7 @@ static hd_status hd__paging_areas(hd_recorder *rec, hd__mem *mem, hd__sort_keyed
         for (uint64_t k = 0; got <= each && k < got && have < *room; k++) (*areas)[have++].key = numbers[k];
     }
     if (!numbers) return hd__mem_fail(mem, err);
-    hd__mem_cfree(mem, numbers, each, sizeof *numbers);
+    hd__mem_drop(mem, numbers);
     hd__sort_keys(*areas, *areas + have, (size_t)have);
     *count = 0;
     for (uint64_t i = 0; i < have; i++)
@@ -21360,7 +21270,7 @@ static hd_status hd__paging_walk(hd__paging *x, hd_recorder *rec, hd_error *err)
             hd__mutex_unlock(&shard->lock);
         }
     }
-    if (areas) hd__mem_cfree(&mem, areas, room, 2 * sizeof *areas);
+    hd__mem_drop(&mem, areas);
     return status;
 }
 
@@ -21436,7 +21346,7 @@ static hd_status hd__paging_view(hd__paging *x, const hd__sight *v, const hd__co
             status = hd__fail(err, HD_CANCELLED, "cancelled");
         else if (hd__paging_block(v, columns, &keys[i], &a)) hd__paging_add(x, &a);
     }
-    hd__mem_cfree(&mem, keys, (size_t)room, 2 * sizeof *keys);
+    hd__mem_drop(&mem, keys);
     return status;
 }
 
@@ -21476,11 +21386,7 @@ HEAPDUMP_API hd_page_use hd_pages_use(const hd_pages *pages, size_t index) {
     return pages && index < pages->count ? pages->rows[index].use : none;
 }
 
-HEAPDUMP_API void hd_pages_free(hd_pages *pages) {
-    if (!pages) return;
-    if (pages->rows) hd__mem_cfree(&pages->mem, pages->rows, pages->room, sizeof *pages->rows);
-    hd__object_delete(pages);
-}
+HEAPDUMP_API void hd_pages_free(hd_pages *pages) { hd__object_free(pages); }
 
 HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t bytes, uint32_t number,
                                                     void (*each)(void *user, uint64_t address), void *user,
@@ -21532,15 +21438,9 @@ static bool hd__trace_number(hd__mem *m, hd__trace_numbers *n, uint64_t key, uin
     return *number != HD_NONE;
 }
 
-static void hd__trace_numbers_free(hd__mem *m, hd__trace_numbers *n) {
-    hd__set_free(m, &n->set);
-    hd__arr_free(m, n->keys);
-}
-
 /* Deduplicators: trees of names. Node n has the id n - 1. The deduplicators of a writer use the writer's memory. */
 struct hd_deduplicator {
     hd__mem *mem;
-    hd__arena *arena;
     hd__tree_index tree;
     uint64_t max_nodes;
     bool types, copy;
@@ -21549,21 +21449,19 @@ struct hd_deduplicator {
 typedef struct hd__trace_deduplicator {
     hd_deduplicator public_part;
     hd__mem mem;
-    hd__arena arena;
     hd__strings names;
 } hd__trace_deduplicator;
 
 static hd_status hd__trace_child(hd_deduplicator *d, uint32_t parent, hd_str name, uint32_t *node, hd_error *err) {
-    return hd__tree_child(d->mem, d->arena, &d->tree, d->max_nodes, parent, name, d->copy, node, err);
+    return hd__tree_child(d->mem, &d->tree, d->max_nodes, parent, name, d->copy, node, err);
 }
 
 /* Copies names into `names`. If `names` is NULL, names are borrowed. */
-static hd_status hd__trace_deduplicator_init(hd_deduplicator *d, hd__mem *mem, hd__arena *arena, hd__strings *names,
+static hd_status hd__trace_deduplicator_init(hd_deduplicator *d, hd__mem *mem, hd__strings *names,
                                              uint64_t seed, bool types, uint64_t max_records, hd_error *err) {
     uint32_t node;
     memset(d, 0, sizeof *d);
     d->mem = mem;
-    d->arena = arena;
     d->tree.seed = seed;
     d->tree.copies = names;
     d->types = types;
@@ -21582,7 +21480,7 @@ HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_opt
     }
     if (hd__object_make(hd__trace_deduplicator, &d, hd__mem_options(options), err)) return NULL;
     d->names.seed = hd__hash_seed();
-    if (!hd__trace_deduplicator_init(&d->public_part, &d->mem, &d->arena, &d->names, d->names.seed,
+    if (!hd__trace_deduplicator_init(&d->public_part, &d->mem, &d->names, d->names.seed,
                                      axis == HD_AXIS_TYPE, hd__limits_records(options ? &options->limits : NULL),
                                      err))
         return &d->public_part;
@@ -21591,12 +21489,7 @@ HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_opt
 }
 
 HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator) {
-    hd__trace_deduplicator *d = (hd__trace_deduplicator *)deduplicator; /* first member */
-    if (!d) return;
-    hd__tree_free(&d->mem, &d->public_part.tree);
-    hd__strings_free(&d->mem, &d->names);
-    hd__arena_free(&d->mem, &d->arena);
-    hd__object_delete(d);
+    hd__object_free((hd__trace_deduplicator *)deduplicator); /* the public part is its first member */
 }
 
 HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *d, const hd_str *path, size_t count,
@@ -21673,7 +21566,6 @@ enum { HD__TRACE_IDS_NODES, HD__TRACE_IDS_TYPES, HD__TRACE_IDS_STRINGS, HD__TRAC
 
 struct hd_chrome_writer {
     hd__mem mem;
-    hd__arena arena;
     hd__strings names;           /* names of all trees, if `copy` is set */
     hd_options options;
     hd_json json;
@@ -21722,17 +21614,17 @@ static hd_status hd__trace_by_kind(hd_chrome_writer *w, const hd_chrome_dumps *f
         text.len = allocator.len < 400 ? allocator.len : 400;
         memcpy(name, allocator.data, text.len);
         text.len += hd__text_make(name + text.len, 64, "/%s", hd_heap_kind_name(heaps[i].kind)).len;
-        number = hd__strings_add(&w->mem, &w->arena, &w->names, text);
+        number = hd__strings_add(&w->mem, &w->names, text);
         if (number == HD_NONE) status = hd__mem_fail(&w->mem, err);
         else heaps[i].allocator = w->names.strings[number].data;
         heaps[i].kind = HD_HEAP_LIVE;
     }
-    if (status) hd__mem_cfree(&w->mem, heaps, from->heap_count, sizeof *heaps);
+    if (status) hd__mem_drop(&w->mem, heaps);
     return status;
 }
 
 static void hd__trace_by_kind_free(hd_chrome_writer *w, const hd_chrome_dumps *from, const hd_chrome_dumps *d) {
-    if (d->heaps != from->heaps) hd__mem_cfree(&w->mem, (void *)(uintptr_t)d->heaps, d->heap_count, sizeof *d->heaps);
+    if (d->heaps != from->heaps) hd__mem_drop(&w->mem, (void *)(uintptr_t)d->heaps);
 }
 
 /* The label of number `i`: heaps come first, then scalars. A heap's label is a scalar without a name. Defaults are
@@ -21825,22 +21717,12 @@ static hd_status hd__trace_writer_process_init(hd_chrome_writer *w, hd__trace_wr
     p->strings.seed = p->dumps.seed = hd__hash_seed();
     for (int a = 0; a < 2; a++) {
         hd__trace_axis_ids *d = &p->axis[a];
-        HD__TRY(hd__trace_deduplicator_init(&d->names, &w->mem, &w->arena, w->copy ? &w->names : NULL,
+        HD__TRY(hd__trace_deduplicator_init(&d->names, &w->mem, w->copy ? &w->names : NULL,
                                             p->strings.seed, a == HD_AXIS_TYPE, HD_NONE - 2, err));
         if (!hd__arr_push(&w->mem, d->id, 0) || !hd__arr_push(&w->mem, d->v2_id, 0))
             return hd__mem_fail(&w->mem, err);
     }
     return HD_OK;
-}
-
-static void hd__trace_writer_process_free(hd_chrome_writer *w, hd__trace_writer_process *p) {
-    for (int a = 0; a < 2; a++) {
-        hd__tree_free(&w->mem, &p->axis[a].names.tree);
-        hd__arrs_free(&w->mem, &p->axis[a].id, &p->axis[a].v2_id);
-    }
-    hd__strings_free(&w->mem, &p->dumps);
-    hd__strings_free(&w->mem, &p->strings);
-    hd__arr_free(&w->mem, p->string_id);
 }
 
 static hd__trace_writer_process *hd__trace_writer_find(const hd_chrome_writer *w, uint64_t pid) {
@@ -22003,7 +21885,7 @@ static bool hd__trace_write_map(hd_chrome_writer *w, hd__trace_writer_process *p
     const hd__tree_index *tree = &d->names.tree;
     hd_json_key(j, key), hd_json_array(j);
     for (size_t i = defined; i < hd__arr_len(d->v2_id); i++) {
-        uint32_t string = hd__strings_add(&w->mem, &w->arena, &p->strings, tree->names[i]);
+        uint32_t string = hd__strings_add(&w->mem, &p->strings, tree->names[i]);
         if (string == HD_NONE || !hd__arr_room(&w->mem, p->string_id, 1)) return false;
         if (string == hd__arr_len(p->string_id)) stbds_arrput(p->string_id, w->next_v2[HD__TRACE_IDS_STRINGS]++);
         hd_json_object(j);
@@ -22140,7 +22022,7 @@ static hd_status hd__trace_write_dump(hd_chrome_writer *w, hd__trace_writer_proc
         v1 |= d->heaps[order[heaps]].breakdown != NULL;
         v2 |= d->heaps[order[heaps]].profile != NULL;
     }
-    if (w->copy && hd__strings_add(&w->mem, &w->arena, &p->dumps, hd_cstr(first.dump)) == HD_NONE)
+    if (w->copy && hd__strings_add(&w->mem, &p->dumps, hd_cstr(first.dump)) == HD_NONE)
         return hd__mem_fail(&w->mem, err);
     for (totals = heaps; totals < n && !hd__trace_label_of(d, order[totals]).allocator; totals++) {}
     hd__trace_begin_event(j, first.pid, first.time_us, "v", "disabled-by-default-memory-infra",
@@ -22245,14 +22127,6 @@ static void hd__trace_writer_begin(hd_chrome_writer *w, bool bare) {
     hd_json_array(&w->json);
 }
 
-static void hd__trace_writer_release(hd_chrome_writer *w) {
-    for (size_t i = 0; i < hd__arr_len(w->processes); i++) hd__trace_writer_process_free(w, &w->processes[i]);
-    hd__arrs_free(&w->mem, &w->processes, &w->ids);
-    hd__trace_numbers_free(&w->mem, &w->pids);
-    hd__strings_free(&w->mem, &w->names);
-    hd__arena_free(&w->mem, &w->arena);
-}
-
 HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_desc *desc, hd_out out, hd_error *err) {
     hd_chrome_writer *w;
     if (hd__object_make(hd_chrome_writer, &w, hd__mem_options(desc ? &desc->options : NULL), err)) return NULL;
@@ -22261,11 +22135,7 @@ HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_de
     return w;
 }
 
-HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) {
-    if (!w) return;
-    hd__trace_writer_release(w);
-    hd__object_delete(w);
-}
+HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *w) { hd__object_free(w); }
 
 HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *w, uint64_t pid,
                                                                   uint32_t axis) {
@@ -22289,7 +22159,7 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *w, const hd_chrome
     order = hd__sort_numbers(&w->mem, count, hd__trace_label_by_name, &named);
     if (!order) status = w->status = hd__mem_fail(&w->mem, err);
     else status = hd__trace_write_dumps(w, &named, order, count, err);
-    hd__sort_numbers_free(&w->mem, order, count);
+    hd__mem_drop(&w->mem, order);
     hd__trace_by_kind_free(w, dumps, &named);
     /* Flush here: if the program crashes later, the file ends between two events. */
     if (!status && hd__sink_flush(&w->json.sink)) status = hd__trace_writer_failed(w, w->json.sink.status, err);
@@ -22340,7 +22210,7 @@ HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const
     hd__trace_writer_begin(&w, false);
     status = hd_chrome_writer_add(&w, dumps, err);
     if (!status) status = hd_chrome_writer_finish(&w, err);
-    hd__trace_writer_release(&w);
+    hd__mem_end(&w.mem);
     return status;
 }
 
@@ -22401,7 +22271,6 @@ typedef struct hd__trace_detail {
 /* Everything that heaps and scalars of a trace borrow, and the details of dumps. */
 typedef struct hd__trace_document {
     hd__mem mem;
-    hd__arena arena;
     hd__strings strings;
     hd__trace_detail *details;   /* stb_ds array, by pid and id */
 } hd__trace_document;
@@ -22482,6 +22351,7 @@ typedef struct hd__trace_in {
     hd__pull pull;
     hd_dump *dump;
     hd__trace_document *doc;
+    hd__mem scratch;             /* part of the document's memory */
     const hd_options *options;
     hd_error *err;
     uint64_t max_records, events, seed;
@@ -22584,12 +22454,12 @@ static hd_status hd__trace_no_memory(hd__trace_in *x) { return hd__mem_fail(&x->
 #define hd__trace_push(x, array, record, what)                                                                     \
     (hd__arr_len(array) >= (x)->max_records                                                                        \
          ? hd__fail((x)->err, HD_LIMIT, "more " what " than max_records of %u", (x)->max_records)                  \
-     : hd__arr_push(&(x)->doc->mem, (array), (record)) ? HD_OK                                                     \
+     : hd__arr_push(&(x)->scratch, (array), (record)) ? HD_OK                                                      \
                                                    : hd__trace_no_memory(x))
 
 /* Copies a text; *string is its number. */
 static hd_status hd__trace_keep(hd__trace_in *x, hd_str s, uint32_t *string) {
-    *string = hd__strings_add(&x->doc->mem, &x->doc->arena, &x->doc->strings, s);
+    *string = hd__strings_add(&x->doc->mem, &x->doc->strings, s);
     return *string == HD_NONE ? hd__trace_no_memory(x) : HD_OK;
 }
 
@@ -22800,7 +22670,7 @@ static hd_status hd__trace_new_item(hd__trace_in *x, hd__trace_dictionary dictio
 
 /* Appends the category of a frame, the object file of its function: "name [category]". */
 static hd_status hd__trace_join_category(hd__trace_in *x, uint64_t category, uint64_t *name) {
-    hd__mem *m = &x->doc->mem;
+    hd__mem *m = &x->scratch;
     hd_str object = hd__trace_text(x, (uint32_t)category);
     uint32_t joined;
     if (!object.len) return HD_OK;
@@ -23187,7 +23057,7 @@ static hd_status hd__trace_new_scalar(hd__trace_in *x, hd__trace_scalar scalar, 
 /* Begins a scalar named by the current key, with the name of its group as prefix. */
 static hd_status hd__trace_scalar_begin(hd__trace_in *x, uint32_t allocator, uint32_t group,
                                         hd__trace_scalar *scalar) {
-    hd__mem *m = &x->doc->mem;
+    hd__mem *m = &x->scratch;
     hd_str s, first = hd__trace_text(x, group);
     memset(scalar, 0, sizeof *scalar);
     scalar->owner.place = hd__trace_place_of(x, x->pull.token_offset);
@@ -23332,10 +23202,10 @@ static hd_status hd__trace_read_args(hd__trace_in *x) {
 static hd_status hd__trace_dump_number(hd__trace_in *x, uint32_t process, const hd__trace_event *event,
                                        uint32_t *number) {
     hd__trace_dump dump = { event->detail, event->time_us };
-    if (!hd__trace_number(&x->doc->mem, &x->ids, (uint64_t)process << 32 | event->id, number))
+    if (!hd__trace_number(&x->scratch, &x->ids, (uint64_t)process << 32 | event->id, number))
         return hd__trace_no_memory(x);
     if (*number == hd__arr_len(x->dumps))
-        return hd__arr_push(&x->doc->mem, x->dumps, dump) ? HD_OK : hd__trace_no_memory(x);
+        return hd__arr_push(&x->scratch, x->dumps, dump) ? HD_OK : hd__trace_no_memory(x);
     if (!x->dumps[*number].detail) x->dumps[*number].detail = event->detail;
     return HD_OK;
 }
@@ -23353,8 +23223,8 @@ static hd_status hd__trace_event_end(hd__trace_in *x, hd__trace_event *e, bool i
     if (!metadata && !memory) hd__arr_resize(x->items, e->items);
     dumps = hd__arr_len(x->heaps) > e->heaps || hd__arr_len(x->scalars) > e->scalars;
     if (hd__arr_len(x->items) == e->items && !dumps && !new_name) return HD_OK;
-    if (!hd__trace_number(&x->doc->mem, &x->pids, e->pid, &process) ||
-        (process == hd__arr_len(x->process_names) && !hd__arr_push(&x->doc->mem, x->process_names, HD_NONE)))
+    if (!hd__trace_number(&x->scratch, &x->pids, e->pid, &process) ||
+        (process == hd__arr_len(x->process_names) && !hd__arr_push(&x->scratch, x->process_names, HD_NONE)))
         return hd__trace_no_memory(x);
     if (new_name) x->process_names[process] = e->process_name;
     for (size_t i = e->items; i < hd__arr_len(x->items); i++) x->items[i].process = process;
@@ -23606,15 +23476,15 @@ static void hd__trace_old_settle(hd__trace_in *x, hd__trace_heap *heap, hd__sort
 
 /* Converts a heap of the old format: to cells of a profile, or to cumulative sizes with frames for "<self>". */
 static hd_status hd__trace_resolve_old(hd__trace_in *x, hd__trace_heap *heap) {
-    hd__mem *m = &x->doc->mem;
+    hd__mem *m = &x->scratch;
     hd__sort_keyed *keys = (hd__sort_keyed *)hd__mem_calloc(m, heap->count, 2 * sizeof *keys);
     if (!keys) return hd__trace_no_memory(x);
     hd__trace_old_settle(x, heap, keys);
-    hd__mem_cfree(m, keys, heap->count, 2 * sizeof *keys);
+    hd__mem_drop(m, keys);
     for (size_t i = 0; i < heap->count && heap->old; i++) {
         hd__trace_entry *e = &x->entries[heap->first + i];
         if (e->bt != HD__TRACE_NODE_BAD && e->self != HD_NONE)
-            HD__TRY(hd__tree_child(m, NULL, &x->tree[0], HD_NONE - 3, e->bt, hd_cstr("<self>"), false,
+            HD__TRY(hd__tree_child(m, &x->tree[0], HD_NONE - 3, e->bt, hd_cstr("<self>"), false,
                                    &e->self, x->err));
     }
     return HD_OK;
@@ -23703,7 +23573,7 @@ static hd_status hd__trace_old_row(hd__trace_in *x, uint32_t node, uint32_t type
     uint32_t nodes[2] = { node, type };
     hd_amount amount = { sizes->bytes, sizes->blocks, { 0, 0 } };
     if (hd__table_find(&x->rows, nodes) != HD_NONE) return HD_OK;
-    return hd__table_add(&x->doc->mem, &x->rows, HD_NONE - 1, nodes, &amount, x->err);
+    return hd__table_add(&x->scratch, &x->rows, HD_NONE - 1, nodes, &amount, x->err);
 }
 
 /* Ends a level: its sizes become rows. The level of all types decides whether a node has callees. */
@@ -23726,7 +23596,7 @@ static hd_status hd__trace_old_leave(hd__trace_old *o, uint32_t type) {
 static hd_status hd__trace_old_enter(hd__trace_old *o, uint32_t node) {
     hd__trace_level level = HD_ZERO;
     level.sum.node = node;
-    return hd__arr_push(&o->x->doc->mem, o->levels, level) ? HD_OK : hd__trace_no_memory(o->x);
+    return hd__arr_push(&o->x->scratch, o->levels, level) ? HD_OK : hd__trace_no_memory(o->x);
 }
 
 /* Adds rows for n cells of one type, in the order of their nodes. */
@@ -23743,7 +23613,7 @@ static hd_status hd__trace_old_type(hd__trace_old *o, const hd__trace_cell *cell
                 hd__trace_level child = *top;
                 memset(top, 0, sizeof *top);
                 top->sum.node = meeting;
-                if (!hd__arr_push(&o->x->doc->mem, o->levels, child)) return hd__trace_no_memory(o->x);
+                if (!hd__arr_push(&o->x->scratch, o->levels, child)) return hd__trace_no_memory(o->x);
             }
             HD__TRY(hd__trace_old_leave(o, type));
         }
@@ -23758,7 +23628,7 @@ static hd_status hd__trace_old_type(hd__trace_old *o, const hd__trace_cell *cell
 }
 
 static hd_status hd__trace_old_cells(hd__trace_old *o) {
-    hd__mem *m = &o->x->doc->mem;
+    hd__mem *m = &o->x->scratch;
     size_t n = hd__arr_len(o->cells);
     if (!hd__arr_room(m, o->places, 2 * n) ||
         !hd__sort_array(m, o->cells, n, sizeof *o->cells, hd__trace_cell_by_node))
@@ -23795,7 +23665,7 @@ static hd_status hd__trace_old_fill(hd__trace_old *o, const hd__trace_heap *heap
         cell.bytes = e->size;
         cell.blocks = e->count;
         if (cell.self == HD_NONE) HD__TRY(hd__trace_old_total(o, &cell));
-        else if (!hd__arr_push(&x->doc->mem, o->cells, cell)) return hd__trace_no_memory(x);
+        else if (!hd__arr_push(&x->scratch, o->cells, cell)) return hd__trace_no_memory(x);
     }
     HD__TRY(hd__arr_len(o->cells) ? hd__trace_old_cells(o) : HD_OK);
     return o->whole ? HD_OK : hd__trace_overflow(x, heap);
@@ -23804,7 +23674,7 @@ static hd_status hd__trace_old_fill(hd__trace_old *o, const hd__trace_heap *heap
 /* Adds the rows of a heap if its sizes do not add up. */
 static hd_status hd__trace_old_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2],
                                     const hd_axis *axis, const uint32_t *jump) {
-    hd__mem *m = &x->doc->mem;
+    hd__mem *m = &x->scratch;
     hd__trace_old o = { x, axis, jump, NULL, NULL, NULL, true };
     hd_status status = hd__trace_old_fill(&o, heap, map);
     hd__arrs_free(m, &o.cells, &o.places, &o.levels);
@@ -23851,7 +23721,7 @@ static hd_status hd__trace_index(hd__trace_in *x) {
         hd__trace_digits a, b, c;
         if (first == HD_NONE) {
             uint64_t hash = hd__trace_item_hash(x, item->process, item->dictionary, item->id);
-            if (!hd__set_add(&x->doc->mem, &x->item_index, hash, i)) return hd__trace_no_memory(x);
+            if (!hd__set_add(&x->scratch, &x->item_index, hash, i)) return hd__trace_no_memory(x);
             continue;
         }
         if (x->items[first].name != item->name || x->items[first].parent != item->parent)
@@ -23899,7 +23769,7 @@ static hd_status hd__trace_node(hd__trace_in *x, uint32_t process, hd__trace_dic
         else if (x->items[i].node == HD__TRACE_NODE_OPEN) at = HD__TRACE_NODE_BAD;
         else if (x->items[i].node != HD__TRACE_NODE_UNKNOWN) at = x->items[i].node;
         else {
-            if (!hd__arr_push(&x->doc->mem, x->chain, i)) return hd__trace_no_memory(x);
+            if (!hd__arr_push(&x->scratch, x->chain, i)) return hd__trace_no_memory(x);
             x->items[i].node = HD__TRACE_NODE_OPEN;
             id = x->items[i].parent;
             process = x->items[i].process;
@@ -23916,7 +23786,7 @@ static hd_status hd__trace_node(hd__trace_in *x, uint32_t process, hd__trace_dic
             else name = x->items[string].name;
         }
         if (at != HD__TRACE_NODE_BAD)
-            HD__TRY(hd__tree_child(&x->doc->mem, NULL, tree, HD_NONE - 3, at, hd__trace_text(x, name),
+            HD__TRY(hd__tree_child(&x->scratch, tree, HD_NONE - 3, at, hd__trace_text(x, name),
                                    false, &at, x->err));
         item->node = at;
     }
@@ -23963,7 +23833,7 @@ static bool hd__trace_rising(const hd__trace_in *x, const hd__trace_heap *heap) 
 
 /* Replaces ids by nodes, in place. The bt of a dropped entry becomes HD__TRACE_NODE_BAD. */
 static hd_status hd__trace_resolve(hd__trace_in *x, hd__trace_heap *heap) {
-    hd__mem *m = &x->doc->mem;
+    hd__mem *m = &x->scratch;
     bool may_repeat = !heap->v2 && !hd__trace_rising(x, heap);
     hd__table_free(m, &x->seen);
     for (size_t i = 0; i < heap->count; i++) {
@@ -24016,7 +23886,7 @@ static hd_status hd__trace_keys(hd__trace_in *x, const hd__trace_heap *heap, uin
 static hd_status hd__trace_rows(hd__trace_in *x, const hd__trace_heap *heap, uint32_t *const map[2], hd__mem *m,
                                 hd__table *rows, uint64_t *bytes, uint64_t *blocks) {
     size_t n = 0;
-    hd__sort_keyed *keys = (hd__sort_keyed *)hd__mem_calloc(&x->doc->mem, heap->count, 2 * sizeof *keys);
+    hd__sort_keyed *keys = (hd__sort_keyed *)hd__mem_calloc(&x->scratch, heap->count, 2 * sizeof *keys);
     hd_status status = keys ? HD_OK : hd__trace_no_memory(x);
     if (!status) status = hd__trace_keys(x, heap, map, bytes, blocks, keys, &n);
     if (!status && n && !hd__table_room(m, rows, n)) status = hd__mem_fail(m, x->err);
@@ -24028,7 +23898,7 @@ static hd_status hd__trace_rows(hd__trace_in *x, const hd__trace_heap *heap, uin
         if (i && keys[i].key == keys[i - 1].key) hd__amount_add(&stbds_arrlast(rows->amount), &amount);
         else hd__table_append(rows, nodes, &amount);
     }
-    if (keys) hd__mem_cfree(&x->doc->mem, keys, heap->count, 2 * sizeof *keys);
+    hd__mem_drop(&x->scratch, keys);
     return status;
 }
 
@@ -24050,7 +23920,7 @@ static hd_status hd__trace_breakdown(hd__trace_in *x, const hd__trace_heap *from
     b->shown.axis[0] = axes[0];
     b->shown.axis[1] = axes[1];
     heap->breakdown = &b->shown;
-    status = hd__breakdown_fill(&b->mem, &b->arena, &b->shown, hd__table_rows(&x->rows), NULL);
+    status = hd__breakdown_fill(&b->mem, &b->shown, hd__table_rows(&x->rows), NULL);
     if (status == HD_OVERFLOW) return hd__trace_overflow(x, from);
     return status ? hd__mem_fail(&b->mem, x->err) : HD_OK;
 }
@@ -24084,7 +23954,7 @@ static hd_status hd__trace_columns(hd__trace_in *x, const uint32_t *order, size_
         hd_axis axis = hd__tree_axis(&x->tree[a]);
         map[a] = a ? maps + 4 * hd__arr_len(x->tree[0].parent) : maps;
         for (uint32_t i = 0; i < axis.node_count; i++) map[a][i] = 1;
-        HD__TRY(hd__axis_order(&d->mem, &d->arena, &axis, map[a], map[a] + axis.node_count, false, &axes[a],
+        HD__TRY(hd__axis_order(&d->mem, &axis, map[a], map[a] + axis.node_count, false, &axes[a],
                                x->err));
     }
     for (size_t i = 0; i < n; i++) {
@@ -24092,14 +23962,14 @@ static hd_status hd__trace_columns(hd__trace_in *x, const uint32_t *order, size_
         hd_heap heap = hd__trace_label_heap(x, from);
         uint64_t bytes, blocks;
         hd_status status;
-        hd__table_free(&d->mem, &x->rows);
+        hd__table_free(&x->scratch, &x->rows);
         if (from->old && !jump) {
             jump = maps + axes[0].node_count;
             hd__trace_old_jumps(&axes[0], jump, jump + axes[0].node_count);
         }
         status = from->is_profile ? hd__trace_profile(x, from, axes, map, &heap)
                  : from->old      ? hd__trace_old_rows(x, from, map, &axes[0], jump)
-                                  : hd__trace_rows(x, from, map, &d->mem, &x->rows, &bytes, &blocks);
+                                  : hd__trace_rows(x, from, map, &x->scratch, &x->rows, &bytes, &blocks);
         if (!status && !from->is_profile) status = hd__trace_breakdown(x, from, axes, &heap);
         if (status) hd_heap_release(&heap);
         HD__TRY(status ? status : hd__dump_put_heap(x->dump, &heap, x->err));
@@ -24115,14 +23985,14 @@ static hd_status hd__trace_build(hd__trace_in *x, const uint32_t *order, size_t 
     hd_status status;
     for (int a = 0; a < 2; a++) {
         x->tree[a].name = axis_names[a];
-        HD__TRY(hd__tree_root(&d->mem, &x->tree[a], x->err));
+        HD__TRY(hd__tree_root(&x->scratch, &x->tree[a], x->err));
     }
     for (size_t i = 0; i < n; i++) HD__TRY(hd__trace_resolve(x, &x->heaps[order[i]]));
     size = hd__arr_len(x->tree[0].parent) + hd__arr_len(x->tree[1].parent);
     maps = (uint32_t *)hd__mem_calloc(&d->mem, size, 4 * sizeof *maps);
     if (!maps) return hd__trace_no_memory(x);
     status = hd__trace_columns(x, order, n, maps);
-    hd__mem_cfree(&d->mem, maps, size, 4 * sizeof *maps);
+    hd__mem_drop(&d->mem, maps);
     return status;
 }
 
@@ -24151,7 +24021,7 @@ static bool hd__trace_heap_before(const void *owner, uint32_t i, uint32_t k) {
 /* Builds trees and heaps, ordered by owner. If heaps have equal labels, the first is used. */
 static hd_status hd__trace_build_heaps(hd__trace_in *x) {
     size_t n = hd__arr_len(x->heaps), kept = 0;
-    uint32_t *order = hd__sort_numbers(&x->doc->mem, n, hd__trace_heap_before, x);
+    uint32_t *order = hd__sort_numbers(&x->scratch, n, hd__trace_heap_before, x);
     hd_status status = order ? hd__trace_index(x) : hd__trace_no_memory(x);
     for (size_t i = 0; i < n && !status; i++) {
         const hd__trace_heap *heap = &x->heaps[order[i]], *last = kept ? &x->heaps[order[kept - 1]] : NULL;
@@ -24161,7 +24031,7 @@ static hd_status hd__trace_build_heaps(hd__trace_in *x) {
         else order[kept++] = order[i];
     }
     if (!status) status = hd__trace_build(x, order, kept);
-    hd__sort_numbers_free(&x->doc->mem, order, n);
+    hd__mem_drop(&x->scratch, order);
     return status;
 }
 
@@ -24188,7 +24058,7 @@ static hd_status hd__trace_build_scalar(hd__trace_in *x, const hd__trace_scalar 
 /* Builds scalars, ordered by owner. If scalars with equal labels differ, the first is used. */
 static hd_status hd__trace_build_scalars(hd__trace_in *x) {
     size_t n = hd__arr_len(x->scalars);
-    uint32_t *order = hd__sort_numbers(&x->doc->mem, n, hd__trace_scalar_before, x);
+    uint32_t *order = hd__sort_numbers(&x->scratch, n, hd__trace_scalar_before, x);
     const hd__trace_scalar *last = NULL;
     hd_status status = order ? HD_OK : hd__trace_no_memory(x);
     for (size_t i = 0; i < n && !status; i++) {
@@ -24200,7 +24070,7 @@ static hd_status hd__trace_build_scalars(hd__trace_in *x) {
                                            hd__trace_text(x, from->owner.name),
                                            hd__trace_text(x, from->owner.allocator));
     }
-    hd__sort_numbers_free(&x->doc->mem, order, n);
+    hd__mem_drop(&x->scratch, order);
     return status;
 }
 
@@ -24213,7 +24083,7 @@ static bool hd__trace_dump_before(const void *owner, uint32_t i, uint32_t k) {
 
 static hd_status hd__trace_build_details(hd__trace_in *x) {
     size_t n = hd__arr_len(x->dumps);
-    uint32_t *order = hd__sort_numbers(&x->doc->mem, n, hd__trace_dump_before, x);
+    uint32_t *order = hd__sort_numbers(&x->scratch, n, hd__trace_dump_before, x);
     hd_status status = order ? HD_OK : hd__trace_no_memory(x);
     for (size_t i = 0; i < n && !status; i++) {
         uint32_t dump = order[i], given = x->dumps[dump].detail;
@@ -24222,7 +24092,7 @@ static hd_status hd__trace_build_details(hd__trace_in *x) {
                                     given ? (hd_detail)(given - 1) : HD_DETAILED };
         if (given && !hd__arr_push(&x->doc->mem, x->doc->details, detail)) status = hd__trace_no_memory(x);
     }
-    hd__sort_numbers_free(&x->doc->mem, order, n);
+    hd__mem_drop(&x->scratch, order);
     return status;
 }
 
@@ -24249,13 +24119,7 @@ static hd_status hd__trace_parse(hd__trace_in *x) {
     return status;
 }
 
-static void hd__trace_free(void *document) {
-    hd__trace_document *doc = (hd__trace_document *)document;
-    hd__arr_free(&doc->mem, doc->details);
-    hd__strings_free(&doc->mem, &doc->strings);
-    hd__arena_free(&doc->mem, &doc->arena);
-    hd__object_delete(doc);
-}
+static void hd__trace_free(void *document) { hd__object_free((hd__trace_document *)document); }
 
 /* Describes JSON that is not a trace; an object by its first key. */
 static hd_status hd__trace_other(const hd__trace_in *x) {
@@ -24276,14 +24140,13 @@ static hd_status hd__trace_other(const hd__trace_in *x) {
 }
 
 static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
-    hd__mem *m;
     hd__trace_document *doc = NULL;
     hd__trace_in x = HD_ZERO;
     hd_status status;
     HD__TRY(hd__object_make(hd__trace_document, &doc, hd__mem_options(options), err));
     hd_dump_set_document(dump, doc, 0);
     doc->strings.seed = hd__hash_seed();
-    m = &doc->mem;
+    x.scratch = hd__mem_part(&doc->mem);
     x.dump = dump;
     x.doc = doc;
     x.options = options;
@@ -24292,7 +24155,7 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
     x.seen.axis_count = x.rows.axis_count = 2;
     x.seed = x.seen.seed = x.rows.seed = x.tree[0].seed = x.tree[1].seed = doc->strings.seed;
     x.pids.seed = x.ids.seed = x.seed;
-    status = hd__pull_open(&x.pull, m, in, options->limits.max_depth, err);
+    status = hd__pull_open(&x.pull, &doc->mem, in, options->limits.max_depth, err);
     if (!status) hd__trace_pass_mark(&x.pull);
     if (!status) status = hd__trace_parse(&x);
     if (!status && x.is_other) status = hd__trace_other(&x);
@@ -24300,13 +24163,7 @@ static hd_status hd__trace_read(hd_dump *dump, hd_in in, const hd_options *optio
     if (!status) status = hd__trace_build_scalars(&x);
     if (!status) status = hd__trace_build_details(&x);
     hd__pull_close(&x.pull);
-    hd__set_free(m, &x.item_index);
-    hd__arrs_free(m, &x.items, &x.heaps, &x.entries, &x.scalars, &x.process_names, &x.dumps, &x.chain, &x.joined);
-    hd__trace_numbers_free(m, &x.pids);
-    hd__trace_numbers_free(m, &x.ids);
-    for (int a = 0; a < 2; a++) hd__tree_free(m, &x.tree[a]);
-    hd__table_free(m, &x.seen);
-    hd__table_free(m, &x.rows);
+    hd__mem_end(&x.scratch);
     return status;
 }
 
@@ -24621,8 +24478,8 @@ static hd_status hd__trace_add_run(hd__trace_add *a, hd_error *err) {
     a->order = hd__sort_numbers(m, a->count, hd__trace_label_by_name, a->dumps);
     if (!a->order) return hd__mem_fail(m, err);
     HD__TRY(hd__trace_check_names(a->dumps, a->order, a->count, err));
-    a->id = (char *)hd__mem_realloc(m, NULL, 0, a->id_room);
-    if (a->id && in.read) a->held = (uint8_t *)hd__mem_realloc(m, NULL, 0, HD__TRACE_HELD);
+    a->id = (char *)hd__mem_resize(m, NULL, a->id_room);
+    if (a->id && in.read) a->held = (uint8_t *)hd__mem_resize(m, NULL, HD__TRACE_HELD);
     if (!a->id || (in.read && !a->held)) return hd__mem_fail(m, err);
     if (in.read) in = hd_in_callback(hd__trace_add_read, a);
     in.size = a->in.size;
@@ -24655,14 +24512,8 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
     a.count = dumps->heap_count + dumps->scalar_count;
     status = hd__trace_by_kind(&a.w, dumps, &named, err);
     a.dumps = &named;
-    if (!status) {
-        status = hd__trace_add_run(&a, err);
-        hd__trace_by_kind_free(&a.w, dumps, &named);
-    }
-    hd__mem_free(&a.w.mem, a.id, a.id_room);
-    hd__mem_free(&a.w.mem, a.held, HD__TRACE_HELD);
-    hd__sort_numbers_free(&a.w.mem, a.order, a.count);
-    hd__trace_writer_release(&a.w);
+    if (!status) status = hd__trace_add_run(&a, err);
+    hd__mem_end(&a.w.mem);
     return status;
 }
 
@@ -24739,7 +24590,7 @@ HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memo
     writer.interruptible = desc->interruptible;
     m->writer = hd_chrome_writer_create(&writer, desc->out, err);
     if (!m->writer) {
-        hd__object_delete(m);
+        hd__object_free(m);
         return NULL;
     }
     m->desc = *desc;
@@ -24754,9 +24605,8 @@ HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memo
 HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *m) {
     if (!m) return;
     hd_chrome_writer_free(m->writer);
-    hd__arr_free(&m->mem, m->providers);
     hd__mutex_free(&m->lock);
-    hd__object_delete(m);
+    hd__object_free(m);
 }
 
 HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *m, hd_error *err) {
@@ -24837,8 +24687,8 @@ static hd_status hd__provider_scalar(hd_memory_dump *d, const hd_scalar *s) {
     hd_dump *g = d->gathered;
     uint32_t allocator = HD_NONE, name, n = (uint32_t)hd__arr_len(g->scalars), number;
     if (!s->name) return hd__fail(&d->error, HD_INVALID, "expected a value with a name");
-    name = hd__strings_add(&g->mem, &g->arena, &g->texts, hd_cstr(s->name));
-    if (s->allocator) allocator = hd__strings_add(&g->mem, &g->arena, &g->texts, hd_cstr(s->allocator));
+    name = hd__strings_add(&g->mem, &g->texts, hd_cstr(s->name));
+    if (s->allocator) allocator = hd__strings_add(&g->mem, &g->texts, hd_cstr(s->allocator));
     if (name == HD_NONE || (s->allocator && allocator == HD_NONE) ||
         !hd__trace_number(&d->manager->mem, &d->names, (uint64_t)allocator << 32 | name, &number))
         return hd__mem_fail(&g->mem, &d->error);
@@ -25039,7 +24889,8 @@ static hd_status hd__provider_dump(hd_memory_dump_manager *m, hd_detail detail, 
     if (!status) status = hd__provider_write(m, trigger, err);
     hd_dump_free(d->gathered);
     d->gathered = NULL;
-    hd__trace_numbers_free(&m->mem, &d->names);
+    hd__set_free(&m->mem, &d->names.set);
+    hd__arr_free(&m->mem, d->names.keys);
     memset(&d->overhead, 0, sizeof d->overhead);
     return status;
 }
@@ -25133,7 +24984,7 @@ HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_net
 HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *r) {
     if (!r) return;
     hd__netcf_stop(r);
-    hd__object_free(&r->own, r, sizeof *r);
+    hd__object_delete(&r->own, r, sizeof *r);
 }
 
 HEAPDUMP_API uint64_t hd_netcf_reader_warning_count(const hd_netcf_reader *r) {
@@ -25512,7 +25363,6 @@ typedef struct hd__netcf_section {
 
 struct hd_netcf {
     hd__mem mem;
-    hd__arena arena;             /* names of domains */
     hd__netcf_section *sections; /* stb_ds arrays, like the following */
     uint8_t *kinds;              /* kinds of records, four per byte */
     uint32_t *types;             /* class by type record */
@@ -25576,7 +25426,7 @@ static hd_status hd__netcf_begin(hd__netcf_in *x, const hd_netcf_record *record)
     s.domain.version = record->version;
     s.domain.begin_ms = s.domain.end_ms = record->time_ms;
     s.domain.name = record->name;
-    s.domain.name.data = hd__arena_str(&doc->mem, &doc->arena, record->name);
+    s.domain.name.data = hd__mem_str(&doc->mem, record->name);
     if (!s.domain.name.data || !hd__arr_room(&doc->mem, doc->sections, 1)) return hd__netcf_full(&x->r);
     hd__limits_rest(&desc.limits, &doc->mem);
     s.domain.graph = x->g = s.graph = hd_graph_create(&desc, &x->r.report.error);
@@ -25789,7 +25639,7 @@ static hd_status hd__netcf_merge(hd_netcf *doc, const hd_options *options, hd_er
     within = hd__options_rest(options, &doc->mem);
     status = hd_graph_merge(graphs, n, &within, &doc->merged, err);
     if (!status) hd__mem_join(&doc->merged->mem, &doc->mem);
-    hd__mem_cfree(&doc->mem, graphs, n, sizeof *graphs);
+    hd__mem_drop(&doc->mem, graphs);
     return status;
 }
 
@@ -25797,9 +25647,7 @@ static void hd__netcf_free(void *document) {
     hd_netcf *doc = (hd_netcf *)document;
     for (size_t i = 0; i < hd__arr_len(doc->sections); i++) hd_graph_free(doc->sections[i].graph);
     hd_graph_free(doc->merged);
-    hd__arrs_free(&doc->mem, &doc->sections, &doc->kinds, &doc->types, &doc->kept, &doc->text);
-    hd__arena_free(&doc->mem, &doc->arena);
-    hd__object_delete(doc);
+    hd__object_free(doc);
 }
 
 static hd_status hd__netcf_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
@@ -25824,7 +25672,7 @@ static hd_status hd__netcf_load(hd_dump *dump, hd_in in, const hd_options *optio
     doc->unterminated = x->r.lines.open;
     hd__netcf_stop(&x->r);
     hd__sets_free(&doc->mem, &x->types, &x->seen);
-    hd__mem_cfree(&doc->mem, x, 1, sizeof *x);
+    hd__mem_drop(&doc->mem, x);
     hd__arrs_trim(&doc->mem, &doc->kinds);
     return status ? status : hd__netcf_merge(doc, options, err);
 }
@@ -26008,7 +25856,7 @@ static bool hd__netcf_types_collide(const hd_graph *g, hd__mem m) {
     for (uint32_t i = 0; i < n && ok; i++) keys[i].key = g->classes[i].id;
     if (ok) hd__sort_keys(keys, keys + n, n);
     for (uint32_t i = 1; i < n && ok; i++) ok = keys[i - 1].key != keys[i].key;
-    if (keys) hd__mem_cfree(&m, keys, n, 2 * sizeof *keys);
+    hd__mem_drop(&m, keys);
     return !ok;
 }
 
@@ -26036,7 +25884,7 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *g, const hd_netcf_do
         status = hd__report_tick(options, i, g->described, err);
         hd__netcf_put_object(&o, g, &rows, i);
     }
-    hd__holding_close(&m, &rows);
+    hd__mem_end(&rows.mem);
     for (uint32_t i = 0; i < hd__arr_len(g->roots) && !status; i++)
         if (!hd__reach_root_holds(&g->roots[i]) || hd__holding_lists(&rows, &g->roots[i]))
             hd__netcf_put_root(&o, g, i);
@@ -26297,7 +26145,6 @@ enum {
 
 struct hd_dart_reader {
     hd__mem own, *mem;           /* own: used if no document uses the reader */
-    hd__arena arena;             /* holds the name in the header */
     hd_window w;
     hd__dart_span s;             /* ends at the end of the window */
     hd_reporter report;
@@ -26324,11 +26171,6 @@ static void hd__dart_start(hd_dart_reader *r, hd__mem *m, hd_in in, const hd_opt
     r->s.end = r->w.end;
 }
 
-static void hd__dart_finish(hd_dart_reader *r) {
-    hd__window_close(&r->w);
-    hd__arena_free(r->mem, &r->arena);
-}
-
 HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out,
                                     hd_error *err) {
     HD__NEED(out, err);
@@ -26341,8 +26183,8 @@ HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart
 
 HEAPDUMP_API void hd_dart_close(hd_dart_reader *r) {
     if (!r) return;
-    hd__dart_finish(r);
-    hd__object_free(&r->own, r, sizeof *r);
+    hd__window_close(&r->w);
+    hd__object_delete(&r->own, r, sizeof *r);
 }
 
 HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *r) {
@@ -26465,7 +26307,7 @@ static hd_status hd__dart_read_header(hd_dart_reader *r) {
     if (!status && (!n || memcmp(r->w.at, "dartheap", n)))
         status = hd__dart_bad(r, HD_UNKNOWN_FORMAT, r->w.at, "expected a file that begins with \"dartheap\"");
     if (!status) status = hd__dart_unit(r, hd__dart_parse_stage, NULL);
-    if (!status) name = hd__arena_str(r->mem, &r->arena, h->name);
+    if (!status) name = hd__mem_str(r->mem, h->name);
     if (!status && !name) status = hd__mem_fail(r->mem, &r->report.error);
     if (status) memset(h, 0, sizeof *h);
     h->name.data = status ? "" : name;
@@ -27055,7 +26897,7 @@ static bool hd__dart_mark_all(hd__dart_in *x) {
     }
     for (uint32_t o = 0; o < x->objects && ok && any; o++)
         if (weak[x->columns.class_index[o]].count) ok = hd__dart_mark(x, &weak[x->columns.class_index[o]], o);
-    if (weak) hd__mem_cfree(x->mem, weak, classes, sizeof *weak);
+    hd__mem_drop(x->mem, weak);
     return ok;
 }
 
@@ -27116,21 +26958,14 @@ static hd_status hd__dart_load(hd_dump *dump, hd_in in, const hd_options *option
     if (!status && (status = hd__dart_seal(&x)) != HD_OK) *err = x.r.report.error;
     if (!status) hd__dart_set_header(&x);
     hd_dump_set_document(dump, doc, x.r.report.warning_count);
-    hd__dart_finish(&x.r);
+    hd__window_close(&x.r.w);
     return status;
 }
 
 static void hd__dart_free(void *document) {
     hd_dart *doc = (hd_dart *)document;
-    if (doc->graph) {
-        hd__mem *m = &doc->graph->mem;
-        hd__arrs_free(m, &doc->head, &doc->classes, &doc->data, &doc->back, &doc->class_at, &doc->data_at,
-                      &doc->external_at, &doc->external);
-        hd__ids_free(m, &doc->identity);
-        hd__arr_free(m, doc->odd);
-        hd_graph_free(doc->graph);
-    }
-    hd__object_delete(doc);
+    hd_graph_free(doc->graph);
+    hd__object_free(doc);
 }
 
 static const hd_graph *hd__dart_graph(const void *document) { return ((const hd_dart *)document)->graph; }
@@ -27555,7 +27390,7 @@ HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *g, hd_str name, const
         hd__dart_put_data(&o, &value);
         hd__dart_put_row(&o, g, &rows, i);
     }
-    hd__holding_close(&m, &rows);
+    hd__mem_end(&rows.mem);
     if (!status) status = hd__dart_put_back(&o, g, &extra, options, err);
     return status ? status : hd_sink_end(&o.sink, "the snapshot", err);
 }
@@ -27592,8 +27427,7 @@ typedef struct hd__dart_ask {
     const hd_dart *doc;
     const uint8_t *reached;      /* NULL: all objects count */
     void *table;                 /* result for the caller */
-    hd__mem *mem;                /* memory of the table */
-    hd__arena scratch;           /* temporary data */
+    hd__mem scratch, *mem;       /* mem: the scratch memory, part of the table's */
     hd__set index;               /* finds rows by their key */
     hd__tree_index names;        /* names of libraries and classes */
     uint64_t seed;
@@ -27610,7 +27444,8 @@ static hd_status hd__dart_ask_begin(hd__dart_ask *a, const hd_dart *doc, const u
     a->reached = reached;
     a->seed = a->names.seed = hd__hash_seed();
     HD__TRY(hd__owned_create(options, table, &a->table, err));
-    a->mem = hd__owned_mem(a->table);
+    a->scratch = hd__mem_part(hd__owned_mem(a->table));
+    a->mem = &a->scratch;
     return HD_OK;
 }
 
@@ -27620,10 +27455,7 @@ static hd_status hd__dart_ask_end(hd__dart_ask *a, bool ok, void *rows, size_t e
                                   bool (*before)(const void *owner, uint32_t a, uint32_t b), void *out,
                                   hd_error *err) {
     hd_status status = ok ? hd__owned_rows(a->table, rows, element, before, err) : hd__mem_fail(a->mem, err);
-    hd__arr_cut(a->mem, rows, 0);
-    hd__arena_free(a->mem, &a->scratch);
-    hd__set_free(a->mem, &a->index);
-    hd__tree_free(a->mem, &a->names);
+    hd__mem_end(&a->scratch);
     return hd__owned_end(a->table, status, out);
 }
 
@@ -27745,14 +27577,14 @@ static bool hd__dart_rows(hd__dart_ask *a, void *rows, size_t element) {
    different documents share a node if all names are equal. NULL: out of memory. */
 static uint32_t *hd__dart_nodes(hd__dart_ask *a, const hd_dart *doc, bool libraries) {
     uint32_t n = hd_graph_class_count(doc->graph);
-    uint32_t *node = hd__arena_array(uint32_t, a->mem, &a->scratch, n);
+    uint32_t *node = hd__mem_array(uint32_t, a->mem, n);
     for (uint32_t i = 0; i < n && node; i++) {
         hd_dart_class_info c = hd_dart_class(doc, i);
         const hd_str path[3] = { c.library_uri, c.library,
                                  i == doc->no_class ? hd_graph_class(doc->graph, i).name : c.name };
         node[i] = HD_NONE;
         for (int k = 0; k < (libraries ? 2 : 3); k++)
-            if (hd__tree_child(a->mem, NULL, &a->names, HD_NONE, node[i], path[k], false, &node[i], NULL))
+            if (hd__tree_child(a->mem, &a->names, HD_NONE, node[i], path[k], false, &node[i], NULL))
                 return NULL;
     }
     return node;
@@ -27798,7 +27630,7 @@ HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *doc, const uint8_t *reac
     bool ok;
     HD__TRY(hd__dart_ask_begin(&a, doc, reached, options, sizeof **out, err));
     node = hd__dart_nodes(&a, doc, true);
-    used = hd__arena_zeroed(uint8_t, a.mem, &a.scratch, classes);
+    used = hd__mem_zeroed(uint8_t, a.mem, classes);
     ok = node && used && hd__dart_rows(&a, &a.libraries, sizeof *a.libraries);
     if (ok) hd__dart_sum_libraries(&a, node, used);
     return hd__dart_ask_end(&a, ok, &a.libraries, sizeof *a.libraries, hd__dart_library_before, out, err);
@@ -27943,7 +27775,6 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
         hd__dart_match(side, a.identities, now, then);
     }
     if (ok) hd__dart_sum_identities(&a);
-    hd__arrs_free(a.mem, &side[0].order, &side[1].order);
     return hd__dart_ask_end(&a, ok, &a.identities, sizeof *a.identities, hd__same_before, out, err);
 }
 
@@ -28868,13 +28699,7 @@ struct hd_memprof {
     hd__memprof_raw_part *parts; /* stb_ds array */
 };
 
-HEAPDUMP_API void hd_memprof_free(hd_memprof *doc) {
-    if (!doc) return;
-    for (size_t i = 0; i < hd__arr_len(doc->parts); i++)
-        hd__memprof_columns_free(&doc->mem, &doc->parts[i].columns);
-    hd__arr_free(&doc->mem, doc->parts);
-    hd__object_delete(doc);
-}
+HEAPDUMP_API void hd_memprof_free(hd_memprof *doc) { hd__object_free(doc); }
 
 /* Creates a document with one empty profile. */
 static hd_status hd__memprof_create(hd__mem mem, hd_memprof **doc, hd_error *err) {
@@ -28883,7 +28708,7 @@ static hd_status hd__memprof_create(hd__mem mem, hd_memprof **doc, hd_error *err
     HD__TRY(hd__object_make(hd_memprof, doc, mem, err));
     if (hd__arr_push(&(*doc)->mem, (*doc)->parts, part)) return HD_OK;
     status = hd__mem_fail(&(*doc)->mem, err);
-    hd__object_delete(*doc);
+    hd__object_free(*doc);
     return status;
 }
 
@@ -28896,7 +28721,8 @@ static hd_status hd__memprof_read(hd_in in, const hd_options *options, hd_mempro
     hd_status status;
     hd__mem mem;
     HD__TRY(hd_memprof_open(in, options, &r, err));
-    doc = (hd_memprof *)hd__mem_calloc(&r->mem, 1, sizeof *doc);
+    doc = (hd_memprof *)hd__mem_realloc(&r->mem, NULL, 0, sizeof *doc);
+    if (doc) memset(doc, 0, sizeof *doc);
     status = doc ? HD_OK : hd__mem_fail(&r->mem, err);
     while (!status && !(status = hd_memprof_next(r, &raw, err)) && raw) {
         hd__memprof_raw_part part;
@@ -29161,7 +28987,7 @@ static hd__memprof_asked *hd__memprof_slot(const hd__memprof_table *t, uint64_t 
 }
 
 static void hd__memprof_table_free(hd__mem *m, hd__memprof_table *t) {
-    if (t->asked) hd__mem_cfree(m, t->asked, t->slots, sizeof *t->asked);
+    hd__mem_drop(m, t->asked);
     t->asked = NULL;
     t->slots = t->used = 0;
 }
@@ -29224,17 +29050,7 @@ HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *optio
 
 HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *x) { if (x) x->in_order = true; }
 
-HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *x) {
-    if (!x) return;
-    for (size_t i = 0; i < hd__arr_len(x->counters); i++)
-        hd__mem_cfree(&x->mem, x->counters[i], (size_t)x->blocks[i].value[HD_MEMPROF_ACCESS_HISTOGRAM_SIZE],
-                      sizeof **x->counters);
-    hd__sets_free(&x->mem, &x->module_index, &x->range_index, &x->spot_index, &x->stack_index);
-    hd__arrs_free(&x->mem, &x->modules, &x->ranges, &x->spots, &x->first, &x->spot, &x->blocks, &x->counters,
-                  &x->here, &x->segment_module, &x->map.order);
-    hd__memprof_table_free(&x->mem, &x->table);
-    hd__object_delete(x);
-}
+HEAPDUMP_API void hd_memprof_merger_free(hd_memprof_merger *x) { hd__object_free(x); }
 
 HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *x) { return x ? x->mem.used : 0; }
 
@@ -29462,8 +29278,7 @@ static hd_status hd__memprof_add_block(hd_memprof_merger *x, const hd_memprof_ra
     if (n > have) {
         uint64_t *grown = NULL;
         if (n <= SIZE_MAX / 2 / sizeof *grown)
-            grown = (uint64_t *)hd__mem_realloc(&x->mem, x->counters[stack], (size_t)have * sizeof *grown,
-                                                (size_t)n * sizeof *grown);
+            grown = (uint64_t *)hd__mem_resize(&x->mem, x->counters[stack], (size_t)n * sizeof *grown);
         if (!grown) return hd__mem_fail(&x->mem, err);
         memset(grown + have, 0, (size_t)(n - have) * sizeof *grown);
         x->counters[stack] = grown;
@@ -29523,11 +29338,16 @@ HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *x, const hd_memp
     return x->status;
 }
 
-/* Moves an array to another owner: its bytes now count for `to`. Both have the same allocator. */
-static void hd__memprof_give(hd__mem *from, hd__mem *to, const void *array, size_t element) {
-    uint64_t size = array ? sizeof(stbds_array_header) + stbds_arrcap((const char *)array) * element : 0;
-    from->used -= size;
-    to->used += size;
+/* Moves an array to another memory with the same allocator. */
+static void hd__memprof_give(hd__mem *from, hd__mem *to, void *array) {
+    hd__mem_block *b = array ? (hd__mem_block *)(void *)((char *)stbds_header(array) - HD__MEM_HEAD) : NULL;
+    if (!b) return;
+    hd__mem_link(from, b->previous, b->next, NULL);
+    from->used -= b->size;
+    to->used += b->size;
+    b->previous = NULL;
+    b->next = to->blocks;
+    hd__mem_link(to, NULL, b->next, b);
 }
 
 HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *x, hd_memprof_reader *r, hd_error *err) {
@@ -29540,7 +29360,7 @@ HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *x, hd_memp
     if (takes) {
         x->blocks = r->columns.blocks;
         r->columns.blocks = NULL;
-        hd__memprof_give(&r->mem, &x->mem, x->blocks, sizeof *x->blocks);
+        hd__memprof_give(&r->mem, &x->mem, x->blocks);
         hd__arr_resize(x->blocks, 0);
     }
     status = hd_memprof_merger_add(x, &raw, err);
@@ -29794,7 +29614,7 @@ static bool hd__memprof_rank(hd__memprof_merged *l) {
         hd__sort_keys(keys, keys + n, n); /* stable */
         for (size_t i = 0; i < n; i++) l->rank[keys[i].number] = (uint32_t)i;
     }
-    hd__mem_cfree(l->mem, keys, n, 2 * sizeof *keys);
+    hd__mem_drop(l->mem, keys);
     return keys && l->rank;
 }
 
@@ -29805,7 +29625,7 @@ static bool hd__memprof_order_stacks(hd__memprof_merged *l) {
     bool ok = x->in_order || hd__memprof_rank(l);
     hd__memprof_sort(l, n, NULL);
     if (ok && !x->in_order) hd__memprof_sort_stacks(l, l->order, l->order + n, n);
-    hd__mem_cfree(l->mem, l->rank, hd__arr_len(x->spots), sizeof *l->rank);
+    hd__mem_drop(l->mem, l->rank);
     return ok;
 }
 
@@ -29840,7 +29660,7 @@ static void hd__memprof_merged_blocks(hd__memprof_merged *l, bool takes) {
     size_t n = hd__arr_len(x->blocks);
     uint32_t lacks = ~x->fields & hd_memprof_version_fields(5);
     if (takes) {
-        hd__memprof_give(&x->mem, l->mem, x->blocks, sizeof *x->blocks);
+        hd__memprof_give(&x->mem, l->mem, x->blocks);
         c->blocks = x->blocks;
         x->blocks = NULL;
         hd__arr_free(&x->mem, x->counters);
@@ -29883,7 +29703,7 @@ static hd_status hd__memprof_merged_stacks(hd__memprof_merged *l, bool takes, hd
         stbds_arrput(c->first, (uint32_t)hd__arr_len(c->pc));
         counters = hd__memprof_counted(x, s);
         for (size_t k = 0; k < counters; k++) stbds_arrput(c->counters, x->counters[s][k]);
-        if (takes) hd__mem_cfree(&x->mem, x->counters[s], counters, sizeof **x->counters);
+        if (takes) hd__mem_drop(&x->mem, x->counters[s]);
     }
     hd__memprof_merged_blocks(l, takes);
     return HD_OK;
@@ -29906,7 +29726,7 @@ static hd_status hd__memprof_merger_end(hd_memprof_merger *x, bool takes, hd_mem
     status = l.order ? hd__memprof_place(&l, err) : hd__mem_fail(l.mem, err);
     if (!status) status = hd__memprof_merged_segments(&l, err);
     if (!status) status = hd__memprof_merged_stacks(&l, takes, err);
-    hd__mem_cfree(l.mem, l.order, most, 2 * sizeof *l.order);
+    hd__mem_drop(l.mem, l.order);
     hd__arr_free(l.mem, l.extents);
     if (status) {
         hd_memprof_free(doc);
@@ -29974,7 +29794,6 @@ static hd_str hd__memprof_address_name(char buffer[HD__MEMPROF_NAME], const hd_m
 typedef struct hd__memprof_named {
     hd_memprof_symbols shown;
     hd__mem mem;
-    hd__arena arena;             /* names */
     hd_memprof_frame *frames;    /* stb_ds arrays */
     uint32_t *first, *frame;
 } hd__memprof_named;
@@ -29994,7 +29813,7 @@ typedef struct hd__memprof_naming {
 } hd__memprof_naming;
 
 static bool hd__memprof_keep(hd__memprof_naming *x, hd_str *text) {
-    uint32_t number = hd__strings_add(&x->to->mem, &x->to->arena, &x->strings, *text);
+    uint32_t number = hd__strings_add(&x->to->mem, &x->strings, *text);
     if (number == HD_NONE) return false;
     *text = x->strings.strings[number];
     return true;
@@ -30148,11 +29967,7 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw,
 }
 
 HEAPDUMP_API void hd_memprof_symbols_free(hd_memprof_symbols *symbols) {
-    hd__memprof_named *x = (hd__memprof_named *)(void *)symbols;
-    if (!x) return;
-    hd__arena_free(&x->mem, &x->arena);
-    hd__arrs_free(&x->mem, &x->frames, &x->first, &x->frame);
-    hd__object_delete(x);
+    hd__object_free((hd__memprof_named *)(void *)symbols);
 }
 
 HEAPDUMP_API const char *hd_memprof_heat_name(hd_memprof_heat heat) {
@@ -30470,17 +30285,9 @@ typedef struct hd__index_columns {
     hd__set functions;           /* functions by GUID */
     HD__INDEX_COLUMNS(HD__MEMPROF_DECLARE)
     uint8_t *around, *names;     /* stb_ds arrays: the rest of the file; inflated names of accesses */
-    hd__arena arena;
 } hd__index_columns;
 
-static void hd__index_free(hd__index_columns *c) {
-    hd__mem *m = &c->mem;
-    HD__INDEX_COLUMNS(HD__MEMPROF_FREE)
-    hd__set_free(m, &c->functions);
-    hd__arrs_free(m, &c->around, &c->names);
-    hd__arena_free(m, &c->arena);
-    hd__object_delete(c);
-}
+static void hd__index_free(hd__index_columns *c) { hd__object_free(c); }
 
 HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index) {
     if (index) hd__index_free((hd__index_columns *)(void *)index);
@@ -30629,7 +30436,7 @@ static bool hd__index_sort_stacks(hd__index_sorting *x, uint32_t locations) {
         run = stbds_arrpop(runs);
         whole = hd__index_sort_run(x, run, &runs);
     }
-    if (x->items) hd__mem_cfree(x->mem, x->items, x->count, 2 * sizeof *x->items);
+    hd__mem_drop(x->mem, x->items);
     hd__arr_free(x->mem, runs);
     return whole;
 }
@@ -30677,8 +30484,8 @@ static bool hd__index_hang(hd__mem *m, const uint64_t *keys, uint32_t *order, si
     if (next && heads && buckets != last) hd__index_rehang(keys, next, heads, old, buckets, last);
     for (size_t b = 0; next && heads && b < last; b++)
         for (uint32_t i = heads[b]; i != HD_NONE; i = next[i]) order[at++] = i;
-    if (next) hd__mem_cfree(m, next, all, sizeof *next);
-    if (heads) hd__mem_cfree(m, heads, most, 2 * sizeof *heads);
+    hd__mem_drop(m, next);
+    hd__mem_drop(m, heads);
     return next && heads;
 }
 
@@ -30719,7 +30526,7 @@ static bool hd__index_dense(hd__mem *m, const uint64_t *keys, uint32_t *order, s
     }
     for (size_t k = 0; k < count; k++)
         if (slots[k] != HD_NONE) order[at++] = slots[k];
-    hd__mem_cfree(m, slots, most, 2 * sizeof *slots);
+    hd__mem_drop(m, slots);
     return true;
 }
 
@@ -30892,7 +30699,7 @@ HEAPDUMP_API hd_status hd_memprof_index_summary(const hd_memprof_index *x, const
                 seen[x->block_stack[b]] = 1;
                 hd__index_summary_add(x, b, &sum);
             }
-    hd__mem_cfree(&mem, seen, x->stack_count, 1);
+    hd__mem_drop(&mem, seen);
     *summary = sum;
     return HD_OK;
 }
@@ -30968,7 +30775,7 @@ HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const
         for (uint32_t b = index->block_first[f]; b < index->block_first[f + 1] && whole; b++)
             whole = !hd__index_is_first(index, f, b, visit) ||
                     hd__index_flat_block(index, b, &visit[index->block_stack[b]], m, to);
-    if (visit) hd__mem_cfree(m, visit, index->stack_count, sizeof *visit);
+    hd__mem_drop(m, visit);
     if (!whole) {
         hd_status status = hd__mem_fail(m, err);
         hd_memprof_free(doc);
@@ -31144,7 +30951,7 @@ static hd_status hd__index_access_cut(hd__index_access_in *x, const uint8_t *p, 
     return HD_OK;
 }
 
-/* Reads the names at `p` into the arena. */
+/* Reads the names at `p`. */
 static hd_status hd__index_access_names(hd__index_access_in *x, const uint8_t *p, uint64_t size) {
     hd__index_columns *d = x->in->to;
     const uint8_t *end = p + size;
@@ -31226,7 +31033,7 @@ static hd_status hd__index_access_all(hd__index_access_in *x) {
         hd__index_access_wrong(x, "the accesses to data end too early", 0);
         return HD_OK;
     }
-    d->shown.access_bytes.data = hd__arena_str(&d->mem, &d->arena, bytes);
+    d->shown.access_bytes.data = hd__mem_str(&d->mem, bytes);
     if (!d->shown.access_bytes.data) return hd__index_full(x->in);
     d->shown.access_bytes.len = bytes.len;
     x->name_count = hd__le_get64(p);
@@ -31266,15 +31073,15 @@ static hd_status hd__index_access_read(hd__index_in *in, uint64_t at, uint64_t e
 }
 
 /* Collects the names of an index, each once: per record the symbol, then its files; at the end the cold symbols. */
-static bool hd__index_access_gather(const hd_memprof_index *x, hd__mem *m, hd__arena *arena, hd__strings *names) {
+static bool hd__index_access_gather(const hd_memprof_index *x, hd__mem *m, hd__strings *names) {
     for (uint32_t i = 0; i < x->access_count; i++) {
         const hd_memprof_access *a = &x->access[i];
-        if (!a->is_literal && hd__strings_add(m, arena, names, a->symbol) == HD_NONE) return false;
+        if (!a->is_literal && hd__strings_add(m, names, a->symbol) == HD_NONE) return false;
         for (uint32_t k = 0; k < a->place_count; k++)
-            if (hd__strings_add(m, arena, names, x->place[a->place_first + k].file) == HD_NONE) return false;
+            if (hd__strings_add(m, names, x->place[a->place_first + k].file) == HD_NONE) return false;
     }
     for (uint32_t i = 0; i < x->cold_symbol_count; i++)
-        if (hd__strings_add(m, arena, names, x->cold_symbol[i]) == HD_NONE) return false;
+        if (hd__strings_add(m, names, x->cold_symbol[i]) == HD_NONE) return false;
     return true;
 }
 
@@ -31361,7 +31168,7 @@ static void hd__index_access_put_rest(const hd_memprof_index *x, const hd__strin
 /* The bytes of an index's accesses for a file: as they were read, or built in *made from the columns. */
 static hd_status hd__index_access_bytes(const hd_memprof_index *x, const hd_options *options, hd__mem *m,
                                         uint8_t **made, hd_str *bytes, hd_error *err) {
-    hd__arena arena = HD_ZERO;
+    hd__mem scratch = hd__mem_part(m);
     hd__strings names = HD_ZERO;
     uint64_t raw = 0, rest = 16 + 8 * (uint64_t)x->cold_literal_count;
     size_t n;
@@ -31370,7 +31177,7 @@ static hd_status hd__index_access_bytes(const hd_memprof_index *x, const hd_opti
     *bytes = x->access_bytes;
     if (bytes->len) return HD_OK;
     names.seed = hd__hash_seed();
-    whole = hd__index_access_gather(x, m, &arena, &names);
+    whole = hd__index_access_gather(x, &scratch, &names);
     n = hd__arr_len(names.strings);
     for (size_t i = 0; i < n; i++) {
         joined |= names.strings[i].len && memchr(names.strings[i].data, 1, names.strings[i].len);
@@ -31387,8 +31194,7 @@ static hd_status hd__index_access_bytes(const hd_memprof_index *x, const hd_opti
         hd__index_access_put_rest(x, &names, made);
         *bytes = hd__bytes_str(*made, hd__arr_len(*made));
     }
-    hd__strings_free(m, &names);
-    hd__arena_free(m, &arena);
+    hd__mem_end(&scratch);
     if (joined) return hd__fail(err, HD_INVALID, "names of accesses to data must not contain the byte 1");
     return whole ? status : hd__mem_fail(m, err);
 }
@@ -31959,7 +31765,7 @@ typedef struct hd__index_building {
     uint32_t block_count, stack_count, frame_count;
     const uint32_t *first, *frame; /* frames of raw stack s: frame[first[s]] .. frame[first[s + 1] - 1] */
     const uint32_t *number;      /* location by frame */
-    hd__arena arena;             /* holds the following columns up to `stack` */
+    hd__mem scratch;             /* holds the following columns up to `stack`, except raw_stack */
     uint8_t *inlined;            /* by frame: inlined into the next frame */
     uint32_t *record;            /* by location: record of its function, plus 1; 0: none yet */
     uint32_t *raw_stack;         /* raw stack by block */
@@ -32074,11 +31880,10 @@ static void hd__index_group(const hd__index_pair *pairs, const uint32_t *rank, u
 
 /* Creates the stacks of call sites, function by function in the order of first use. */
 static bool hd__index_build_site_stacks(hd__index_building *x) {
-    hd__mem *m = &x->to->mem;
     size_t n = hd__arr_len(x->to->function), count = hd__arr_len(x->sites);
-    uint32_t *rank = hd__arena_array(uint32_t, m, &x->arena, n),
-        *begin = hd__arena_array(uint32_t, m, &x->arena, n + 1);
-    uint32_t *numbers = hd__arena_array(uint32_t, m, &x->arena, count), functions = 0;
+    uint32_t *rank = hd__mem_array(uint32_t, &x->scratch, n),
+        *begin = hd__mem_array(uint32_t, &x->scratch, n + 1);
+    uint32_t *numbers = hd__mem_array(uint32_t, &x->scratch, count), functions = 0;
     if (!rank || !begin || !numbers) return false;
     memset(rank, 0xff, n * sizeof *rank);
     for (size_t i = 0; i < count; i++)
@@ -32098,8 +31903,8 @@ static bool hd__index_build_records(hd__index_building *x) {
     hd__index_columns *d = x->to;
     hd__mem *m = &d->mem;
     size_t n = hd__arr_len(d->function), blocks = hd__arr_len(x->blocks), sites = hd__arr_len(x->sites);
-    uint64_t *guids = hd__arena_array(uint64_t, m, &x->arena, n);
-    uint32_t *order = hd__arena_array(uint32_t, m, &x->arena, n), *rank = hd__arena_array(uint32_t, m, &x->arena, n);
+    uint64_t *guids = hd__mem_array(uint64_t, &x->scratch, n);
+    uint32_t *order = hd__mem_array(uint32_t, &x->scratch, n), *rank = hd__mem_array(uint32_t, &x->scratch, n);
     for (uint32_t f = 0; order && f < n; f++) order[f] = f;
     if (!guids || !order || !rank || !hd__index_hang(m, d->function, order, n) ||
         !hd__arr_room(m, d->block_first, n) ||
@@ -32186,12 +31991,12 @@ static bool hd__index_build_room(hd__index_building *x) {
 
 static bool hd__index_build_all(hd__index_building *x) {
     hd__mem *m = &x->to->mem;
-    x->sited = (uint8_t *)hd__arena_zeros(m, &x->arena, x->frame_count, 1);
-    x->site = (uint32_t *)hd__arena_zeros(m, &x->arena, x->frame_count, sizeof *x->site);
-    x->length = hd__arena_array(uint32_t, m, &x->arena, x->frame_count);
-    x->stack = (uint32_t *)hd__arena_zeros(m, &x->arena, x->stack_count, sizeof *x->stack);
-    x->inlined = (uint8_t *)hd__arena_zeros(m, &x->arena, x->frame_count, 1);
-    x->record = (uint32_t *)hd__arena_zeros(m, &x->arena, hd__arr_len(x->to->locations), sizeof *x->record);
+    x->sited = (uint8_t *)hd__mem_zeros(&x->scratch, x->frame_count, 1);
+    x->site = (uint32_t *)hd__mem_zeros(&x->scratch, x->frame_count, sizeof *x->site);
+    x->length = hd__mem_array(uint32_t, &x->scratch, x->frame_count);
+    x->stack = (uint32_t *)hd__mem_zeros(&x->scratch, x->stack_count, sizeof *x->stack);
+    x->inlined = (uint8_t *)hd__mem_zeros(&x->scratch, x->frame_count, 1);
+    x->record = (uint32_t *)hd__mem_zeros(&x->scratch, hd__arr_len(x->to->locations), sizeof *x->record);
     if (!x->sited || !x->site || !x->length || !x->stack || !x->inlined || !x->record) return false;
     if (!x->raw) hd__index_build_fields(x->to, x->from->fields);
     if (!x->raw && !hd__index_build_values(x)) return false;
@@ -32213,7 +32018,7 @@ static hd_status hd__index_build_end(hd__index_building *x, hd_status status) {
     hd__sets_free(m, &x->locations, &x->stacks);
     hd__arrs_free(m, &x->blocks, &x->sites, &x->raw_stack, &x->firsts, &x->frames);
     hd_memprof_symbols_free(x->symbols);
-    hd__arena_free(m, &x->arena);
+    hd__mem_end(&x->scratch);
     if (x->addresses) {
         hd__set_free(&x->addresses->mem, &x->runs);
         hd__index_free(x->addresses);
@@ -32245,8 +32050,8 @@ static bool hd__index_build_location(hd__index_building *x, const hd_memprof_fra
     *number = (uint32_t)hd__arr_len(d->locations);
     l.name.len = f->function.len;
     l.file.len = f->file.len;
-    l.name.data = hd__arena_str(&d->mem, &d->arena, f->function);
-    l.file.data = hd__arena_str(&d->mem, &d->arena, f->file);
+    l.name.data = hd__mem_str(&d->mem, f->function);
+    l.file.data = hd__mem_str(&d->mem, f->file);
     return l.name.data && l.file.data && hd__arr_push(&d->mem, d->locations, l) &&
            hd__set_add(&d->mem, &x->locations, hash, *number);
 }
@@ -32255,10 +32060,10 @@ static bool hd__index_build_location(hd__index_building *x, const hd_memprof_fra
    Frames that it does not meet come last. Stacks are visited in memory order, which is faster. */
 static bool hd__index_build_order(hd__index_building *x, uint32_t frame_count, hd__sort_keyed *order) {
     hd__mem *m = &x->to->mem;
-    uint32_t *stacks = hd__arena_array(uint32_t, m, &x->arena, x->stack_count);
-    uint32_t *turn = hd__arena_array(uint32_t, m, &x->arena, x->stack_count); /* by stack: its position */
-    uint32_t *first = hd__arena_array(uint32_t, m, &x->arena, frame_count); /* by frame: first position and depth */
-    uint32_t *above = (uint32_t *)hd__arena_zeros(m, &x->arena, frame_count, sizeof *above);
+    uint32_t *stacks = hd__mem_array(uint32_t, &x->scratch, x->stack_count);
+    uint32_t *turn = hd__mem_array(uint32_t, &x->scratch, x->stack_count); /* by stack: its position */
+    uint32_t *first = hd__mem_array(uint32_t, &x->scratch, frame_count); /* by frame: first position and depth */
+    uint32_t *above = (uint32_t *)hd__mem_zeros(&x->scratch, frame_count, sizeof *above);
     if (!stacks || !turn || !first || !above) return false;
     for (uint32_t s = 0; s < x->stack_count; s++) stacks[s] = s;
     if (!hd__index_dense(m, x->raw->stack_id, stacks, x->stack_count)) return false;
@@ -32286,13 +32091,13 @@ static bool hd__index_build_order(hd__index_building *x, uint32_t frame_count, h
 static bool hd__index_build_locations(hd__index_building *x, const hd_memprof_symbols *symbols) {
     hd__mem *m = &x->to->mem;
     uint32_t n = symbols->frame_count;
-    uint32_t *numbers = hd__arena_array(uint32_t, m, &x->arena, n);
+    uint32_t *numbers = hd__mem_array(uint32_t, &x->scratch, n);
     hd__sort_keyed *order = (hd__sort_keyed *)hd__mem_calloc(m, n, 2 * sizeof *order);
     bool whole = numbers && order && hd__index_build_order(x, n, order);
     x->number = numbers;
     for (uint32_t i = 0; whole && i < n; i++)
         whole = hd__index_build_location(x, &symbols->frames[order[i].number], &numbers[order[i].number]);
-    if (order) hd__mem_cfree(m, order, n, 2 * sizeof *order);
+    hd__mem_drop(m, order);
     return whole;
 }
 
@@ -32343,6 +32148,7 @@ static hd_status hd__index_build_of(const hd_memprof_raw *raw, uint32_t fields, 
     x.block_count = raw->block_count;
     x.stack_count = raw->stack_count;
     HD__TRY(hd__index_create(hd__mem_options(options), &x.to, err));
+    x.scratch = hd__mem_part(&x.to->mem);
     hd__index_build_fields(x.to, fields);
     HD__TRY(hd__index_build_end(&x, hd__index_build_raws(&x, symbolizer, options, err)));
     *out = &x.to->shown;
@@ -32416,6 +32222,7 @@ static hd_status hd__index_unfold(const hd_memprof_index *index, const hd_option
     hd_status status = HD_OK;
     x.from = index;
     HD__TRY(hd__index_create(hd__mem_options(options), &x.to, err));
+    x.scratch = hd__mem_part(&x.to->mem);
     x.to->shown.layout = HD_MEMPROF_RFC;
     if (!hd__index_unfold_all(&x))
         status = x.too_long ? hd__fail(err, HD_UNSUPPORTED, "a call has more than %u inlined frames",
@@ -32509,18 +32316,7 @@ HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_buil
 }
 
 HEAPDUMP_API void hd_memprof_builder_free(hd_memprof_builder *x) {
-    hd__index_columns *to;
-    hd__mem *m;
-    if (!x) return;
-    to = x->to;
-    m = &to->mem;
-    hd__sets_free(m, &x->locations, &x->stacks, &x->context_index, &x->site_index, &x->callees.index,
-                  &x->access_index, &x->places.index, &x->cold_index);
-    hd__arrs_free(m, &x->contexts, &x->sites, &x->callees.item, &x->accesses, &x->places.item, &x->location_here,
-                  &x->stack_here, &x->row_here);
-    hd__strings_free(m, &x->texts);
-    hd__mem_free(m, x, sizeof *x);
-    hd__index_free(to);
+    if (x) hd__index_free(x->to);
 }
 
 HEAPDUMP_API uint64_t hd_memprof_builder_memory(const hd_memprof_builder *x) { return x ? x->to->mem.used : 0; }
@@ -32548,7 +32344,7 @@ static bool hd__index_made_text(hd__index_columns *d, hd__strings *texts, hd_str
         *s = hd_cstr("");
         return true;
     }
-    number = hd__strings_add(&d->mem, &d->arena, texts, *s);
+    number = hd__strings_add(&d->mem, texts, *s);
     if (number != HD_NONE) *s = texts->strings[number];
     return number != HD_NONE;
 }
@@ -33012,8 +32808,7 @@ HEAPDUMP_API hd_status hd_memprof_builder_add(hd_memprof_builder *x, const hd_me
 typedef struct hd__index_made_result {
     hd_memprof_builder *from;
     hd__index_columns *to;       /* result; its memory is used for everything */
-    hd__mem *mem;
-    hd__arena arena;
+    hd__mem *mem, scratch;       /* scratch: for the strings' index and the ranks */
     hd__strings texts;           /* strings of the result */
     uint32_t *location_rank;     /* by number in the builder: number in the result, plus 1 */
     uint32_t *stack_rank, *function_rank; /* by number in the builder: number in the result */
@@ -33052,7 +32847,7 @@ static bool hd__index_made_str_before(const void *owner, uint32_t a, uint32_t b)
 /* Numbers 0 to n - 1, sorted unless the builder keeps its order. NULL: out of memory. */
 static uint32_t *hd__index_made_order(hd__index_made_result *r, size_t n,
                                    bool (*before)(const void *owner, uint32_t a, uint32_t b), const void *owner) {
-    uint32_t *order = hd__arena_array(uint32_t, r->mem, &r->arena, 2 * n + 1);
+    uint32_t *order = hd__mem_array(uint32_t, &r->scratch, 2 * n + 1);
     for (size_t i = 0; order && i < n; i++) order[i] = (uint32_t)i;
     if (order && !r->from->keep) hd__sort(order, order + n, n, before, owner);
     return order;
@@ -33062,7 +32857,7 @@ static bool hd__index_made_put_locations(hd__index_made_result *r) {
     const hd__index_columns *d = r->from->to;
     size_t n = hd__arr_len(d->locations);
     uint32_t *order = hd__index_made_order(r, n, hd__index_made_location_before, d->locations);
-    r->location_rank = hd__arena_array(uint32_t, r->mem, &r->arena, n + 1);
+    r->location_rank = hd__mem_array(uint32_t, &r->scratch, n + 1);
     if (!order || !r->location_rank || !hd__arr_room(r->mem, r->to->locations, n)) return false;
     for (size_t i = 0; i < n; i++) {
         hd_memprof_location l = d->locations[order[i]];
@@ -33077,9 +32872,9 @@ static bool hd__index_made_put_locations(hd__index_made_result *r) {
 static bool hd__index_made_put_stacks(hd__index_made_result *r) {
     const hd__index_columns *d = r->from->to;
     uint32_t n = (uint32_t)hd__arr_len(d->first) - 1,
-        *order = hd__arena_array(uint32_t, r->mem, &r->arena, (size_t)n + 1);
+        *order = hd__mem_array(uint32_t, &r->scratch, (size_t)n + 1);
     hd__index_sorting by = { r->mem, d->first, d->location, r->location_rank, false, n, order, 0, NULL };
-    r->stack_rank = hd__arena_array(uint32_t, r->mem, &r->arena, (size_t)n + 1);
+    r->stack_rank = hd__mem_array(uint32_t, &r->scratch, (size_t)n + 1);
     for (uint32_t i = 0; order && i < n; i++) order[i] = i;
     if (order && !r->from->keep && n && !hd__index_sort_stacks(&by, (uint32_t)hd__arr_len(d->locations)))
         return false;
@@ -33104,7 +32899,7 @@ static bool hd__index_made_put_functions(hd__index_made_result *r) {
     hd__index_columns *to = r->to;
     size_t n = hd__arr_len(d->function);
     uint32_t *order = hd__index_made_order(r, n, hd__index_made_function_before, d->function);
-    r->function_rank = hd__arena_array(uint32_t, r->mem, &r->arena, n + 1);
+    r->function_rank = hd__mem_array(uint32_t, &r->scratch, n + 1);
     if (!order || !r->function_rank || !hd__index_hang(r->mem, d->function, order, n)) return false;
     for (size_t i = 0; i < n; i++) {
         r->function_rank[order[i]] = (uint32_t)i;
@@ -33119,8 +32914,8 @@ static uint32_t *hd__index_made_by_stack(hd__index_made_result *r, size_t n, siz
     size_t stacks = hd__arr_len(r->to->first) - 1;
     uint32_t *order = hd__index_made_order(r, r->from->keep ? n : 0, NULL, NULL), *begin, stack;
     if (r->from->keep || !order) return order;
-    order = hd__arena_array(uint32_t, r->mem, &r->arena, n + 1);
-    begin = (uint32_t *)hd__arena_zeros(r->mem, &r->arena, stacks + 1, sizeof *begin);
+    order = hd__mem_array(uint32_t, &r->scratch, n + 1);
+    begin = (uint32_t *)hd__mem_zeros(&r->scratch, stacks + 1, sizeof *begin);
     if (!order || !begin) return NULL;
     for (size_t i = 0; i < n; i++) {
         memcpy(&stack, (const char *)items + i * each + sizeof stack, sizeof stack);
@@ -33160,7 +32955,7 @@ static bool hd__index_made_put_rows(hd__index_made_result *r, const uint32_t *nu
                                     const uint32_t *column) {
     const hd_memprof_builder *x = r->from;
     hd__index_columns *to = r->to;
-    uint32_t *here = (uint32_t *)hd__arena_zeros(r->mem, &r->arena, (size_t)x->row_count + 1, sizeof *here), rows = 0;
+    uint32_t *here = (uint32_t *)hd__mem_zeros(&r->scratch, (size_t)x->row_count + 1, sizeof *here), rows = 0;
     bool shares = x->row_count < n;
     if (!here || (shares && to->shown.field_count && !hd__arr_room(r->mem, to->block_row, n))) return false;
     for (size_t i = 0; i < n && to->shown.field_count; i++) {
@@ -33181,7 +32976,7 @@ static bool hd__index_made_put_blocks(hd__index_made_result *r) {
     size_t n = hd__arr_len(x->contexts);
     uint32_t column[HD_MEMPROF_FIELDS];
     uint32_t *order = hd__index_made_by_stack(r, n, sizeof *x->contexts, x->contexts);
-    uint32_t *numbers = hd__arena_array(uint32_t, r->mem, &r->arena, n + 1);
+    uint32_t *numbers = hd__mem_array(uint32_t, &r->scratch, n + 1);
     size_t rows = x->row_count < n ? x->row_count : n;
     if (!order || !numbers || !hd__arr_room(r->mem, to->block_stack, n) ||
         !hd__arr_room(r->mem, to->value, rows * shown->field_count) ||
@@ -33211,7 +33006,7 @@ static bool hd__index_made_put_sites(hd__index_made_result *r) {
     hd__index_columns *to = r->to;
     size_t n = hd__arr_len(x->sites);
     uint32_t *order = hd__index_made_by_stack(r, n, sizeof *x->sites, x->sites);
-    uint32_t *numbers = hd__arena_array(uint32_t, r->mem, &r->arena, n + 1);
+    uint32_t *numbers = hd__mem_array(uint32_t, &r->scratch, n + 1);
     const hd__index_made_item *callees = x->callees.item;
     bool has_callees = callees && hd__arr_len(callees) > 0;
     if (!order || !numbers || !hd__arr_room(r->mem, to->site, n) ||
@@ -33285,13 +33080,14 @@ HEAPDUMP_API hd_status hd_memprof_builder_finish(hd_memprof_builder *x, hd_mempr
     r.from = x;
     HD__TRY(hd__index_create(hd__mem_rest(&x->to->mem), &r.to, err));
     r.mem = &r.to->mem;
+    r.scratch = hd__mem_part(r.mem);
     r.texts.seed = r.to->seed;
     if (!hd__index_made_put_locations(&r) || !hd__index_made_put_stacks(&r) || !hd__index_made_put_functions(&r) ||
         !hd__index_made_put_blocks(&r) || !hd__index_made_put_sites(&r) || !hd__index_made_put_accesses(&r) ||
         !hd__index_surroundings(r.mem, r.to))
         status = hd__mem_fail(r.mem, err);
     hd__strings_free(r.mem, &r.texts);
-    hd__arena_free(r.mem, &r.arena);
+    hd__mem_end(&r.scratch);
     if (status) {
         hd__index_free(r.to);
         return status;
@@ -33327,7 +33123,6 @@ typedef struct hd__index_out {
     uint8_t field[HD_MEMPROF_FIELDS], source[HD_MEMPROF_FIELDS]; /* source: column in the index's values */
     uint64_t width;              /* bytes of a block's fields */
     hd__mem mem;
-    hd__arena arena;             /* holds the columns up to `order`, and those of plans */
     uint64_t *location_id, *stack_id;
     uint64_t *count, *sum;       /* by location: number of occurrences in stacks, and sum of their depths */
     uint32_t *rank;              /* by location: number in the file */
@@ -33369,8 +33164,8 @@ static bool hd__index_name_stacks(hd__index_out *o) {
     uint64_t *ids, hash[HD__BLAKE3_LANES];
     for (uint32_t s = 0; s < x->stack_count; s++)
         if (hd__index_depth(x, s) > longest) longest = hd__index_depth(x, s);
-    o->stack_id = hd__arena_array(uint64_t, &o->mem, &o->arena, x->stack_count);
-    ids = hd__arena_array(uint64_t, &o->mem, &o->arena, (size_t)longest + HD__BLAKE3_LANES * HD__BLAKE3_SHORT);
+    o->stack_id = hd__mem_array(uint64_t, &o->mem, x->stack_count);
+    ids = hd__mem_array(uint64_t, &o->mem, (size_t)longest + HD__BLAKE3_LANES * HD__BLAKE3_SHORT);
     if (!o->stack_id || !ids) return false;
     for (uint32_t s = 0; s < x->stack_count; s++) {
         uint32_t n = hd__index_depth(x, s);
@@ -33394,7 +33189,7 @@ static bool hd__index_name(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     bool kept = x->location_id && o->layout < HD_MEMPROF_LLVM_3;
     bool is_late = o->version > HD__INDEX_BEFORE;
-    o->location_id = hd__arena_array(uint64_t, &o->mem, &o->arena, x->location_count);
+    o->location_id = hd__mem_array(uint64_t, &o->mem, x->location_count);
     if (!o->location_id) return false;
     for (uint32_t i = 0; i < x->location_count; i++) {
         const hd_memprof_location *l = &x->locations[i];
@@ -33412,7 +33207,7 @@ static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint
     hd__sort_keyed *items = (hd__sort_keyed *)hd__mem_calloc(&o->mem, n, 2 * sizeof *items);
     bool whole = true;
     p->keys = keys;
-    p->order = hd__arena_array(uint32_t, &o->mem, &o->arena, n);
+    p->order = hd__mem_array(uint32_t, &o->mem, n);
     if (items && p->order) {
         for (uint32_t i = 0; i < n; i++) {
             items[i].key = keys[i];
@@ -33429,10 +33224,10 @@ static bool hd__index_plan_table(hd__index_out *o, hd__index_plan *p, const uint
         for (uint32_t i = 0; i < p->kept; i++) p->order[i] = items[i].number;
         if (as_llvm && o->version <= HD__INDEX_BEFORE) whole = hd__index_dense(&o->mem, keys, p->order, p->kept);
         if (as_llvm && whole) whole = hd__index_hang(&o->mem, keys, p->order, p->kept);
-        p->offset = hd__arena_array(uint64_t, &o->mem, &o->arena, (size_t)p->mask + 1);
-        p->size = hd__arena_array(uint64_t, &o->mem, &o->arena, p->kept);
+        p->offset = hd__mem_array(uint64_t, &o->mem, (size_t)p->mask + 1);
+        p->size = hd__mem_array(uint64_t, &o->mem, p->kept);
     }
-    if (items) hd__mem_cfree(&o->mem, items, n, 2 * sizeof *items);
+    hd__mem_drop(&o->mem, items);
     return whole && p->offset && p->size;
 }
 
@@ -33591,10 +33386,10 @@ static bool hd__index_weight_before(const void *owner, uint32_t a, uint32_t b) {
 static bool hd__index_rank(hd__index_out *o) {
     const hd_memprof_index *x = o->index;
     uint32_t n = x->location_count, *order;
-    o->count = (uint64_t *)hd__arena_zeros(&o->mem, &o->arena, n, sizeof *o->count);
-    o->sum = (uint64_t *)hd__arena_zeros(&o->mem, &o->arena, n, sizeof *o->sum);
-    o->rank = hd__arena_array(uint32_t, &o->mem, &o->arena, n);
-    o->weight = hd__arena_array(uint32_t, &o->mem, &o->arena, n);
+    o->count = (uint64_t *)hd__mem_zeros(&o->mem, n, sizeof *o->count);
+    o->sum = (uint64_t *)hd__mem_zeros(&o->mem, n, sizeof *o->sum);
+    o->rank = hd__mem_array(uint32_t, &o->mem, n);
+    o->weight = hd__mem_array(uint32_t, &o->mem, n);
     if (!o->count || !o->sum || !o->rank || !o->weight) return false;
     for (uint32_t s = 0; s < x->stack_count; s++)
         for (uint32_t i = x->first[s]; i < x->first[s + 1]; i++) {
@@ -33606,7 +33401,7 @@ static bool hd__index_rank(hd__index_out *o) {
         bool same = i && !hd__index_weight_before(o, order[i - 1], order[i]);
         o->weight[order[i]] = same ? o->weight[order[i - 1]] : i + 1;
     }
-    hd__sort_numbers_free(&o->mem, order, n);
+    hd__mem_drop(&o->mem, order);
     o->ranked = hd__sort_numbers(&o->mem, n, hd__index_location_before, o);
     for (uint32_t i = 0; o->ranked && i < n; i++) o->rank[o->ranked[i]] = i;
     return order && o->ranked;
@@ -33641,8 +33436,8 @@ static bool hd__index_make_radix(hd__index_out *o) {
     uint32_t n = x->stack_count, last = HD_NONE;
     hd__mem *m = &o->mem;
     hd__index_sorting by = { m, x->first, x->location, o->weight, true, n, NULL, 0, NULL };
-    o->place = hd__arena_array(uint32_t, m, &o->arena, n);
-    o->order = by.order = hd__arena_array(uint32_t, m, &o->arena, n);
+    o->place = hd__mem_array(uint32_t, m, n);
+    o->order = by.order = hd__mem_array(uint32_t, m, n);
     if (!o->place || !o->order || (n && !hd__index_sort_stacks(&by, x->location_count))) return false;
     for (uint32_t i = n; i--; last = o->order[i]) {
         uint32_t s = o->order[i], length = hd__index_depth(x, s), common = 0;
@@ -33973,6 +33768,7 @@ typedef struct hd__rfc_grid {
 /* A file being read. */
 typedef struct hd__rfc_in {
     hd__index_in *in;
+    hd__mem *scratch;            /* for the arrays below */
     uint64_t at[HD__RFC_SECTIONS], bytes[HD__RFC_SECTIONS];
     uint32_t there;              /* bits of sections found */
     hd__rfc_grid grid[HD__RFC_SECTIONS]; /* empty for sections that are not grids */
@@ -34143,7 +33939,7 @@ static hd_status hd__rfc_read_schema(hd__rfc_in *x, const uint8_t **at, const ui
     uint64_t n;
     *wrong = "schema %u: expected at most 256 fields";
     if (!hd__varint(&p, end, &n) || n > HD__RFC_MOST) return HD_OK;
-    if (!hd__arr_room(&x->in->to->mem, x->fields, (size_t)n)) return hd__index_full(x->in);
+    if (!hd__arr_room(x->scratch, x->fields, (size_t)n)) return hd__index_full(x->in);
     for (; n; n--) {
         hd__rfc_field field;
         hd__rfc_tag is;
@@ -34174,10 +33970,9 @@ static hd_status hd__rfc_read_schema(hd__rfc_in *x, const uint8_t **at, const ui
 static hd_status hd__rfc_read_schemas(hd__rfc_in *x) {
     const uint8_t *at = x->in->p + x->at[HD__RFC_SCHEMAS], *end = at + x->bytes[HD__RFC_SCHEMAS];
     hd_memprof_index *to = &x->in->to->shown;
-    hd__mem *m = &x->in->to->mem;
     uint64_t count = 0;
     uint32_t known, left;
-    if (!hd__arr_push(m, x->schema, 0u)) return hd__index_full(x->in);
+    if (!hd__arr_push(x->scratch, x->schema, 0u)) return hd__index_full(x->in);
     if ((x->there >> HD__RFC_SCHEMAS & 1) && (!hd__varint(&at, end, &count) || count > HD__RFC_MOST)) {
         HD__TRY(hd__index_bad(x->in, x->at[HD__RFC_SCHEMAS], "expected at most 256 schemas"));
         count = 0;
@@ -34190,7 +33985,7 @@ static hd_status hd__rfc_read_schemas(hd__rfc_in *x) {
             break;
         }
         to->fields = i ? to->fields & known : known;
-        if (!hd__arr_push(m, x->schema, (uint32_t)hd__arr_len(x->fields))) return hd__index_full(x->in);
+        if (!hd__arr_push(x->scratch, x->schema, (uint32_t)hd__arr_len(x->fields))) return hd__index_full(x->in);
     }
     left = to->fields;
     for (uint32_t i = 0; left; i++) {
@@ -34234,7 +34029,7 @@ static hd_status hd__rfc_read_path(hd__rfc_in *x, uint32_t node, hd_str *path) {
     }
     if (n > x->spread) return hd__rfc_too_much(x, hd__rfc_row(x, HD__RFC_PATHS, node - 1), "paths");
     x->spread -= n;
-    p = (char *)hd__arena_take(&to->mem, &to->arena, n, 1);
+    p = (char *)hd__mem_take(&to->mem, n, 1);
     if (!p) return hd__index_full(x->in);
     at = node;
     hd__rfc_path_walk(x, &at, p + n, &n);
@@ -34268,13 +34063,13 @@ static const char *hd__rfc_location(const hd__rfc_in *x, uint32_t entry, hd_memp
 static hd_status hd__rfc_read_locations(hd__rfc_in *x) {
     hd__index_in *in = x->in;
     hd__mem *m = &in->to->mem;
-    char *copy = (char *)hd__arena_take(m, &in->to->arena, x->strings.len, 1);
+    char *copy = (char *)hd__mem_take(m, x->strings.len, 1);
     uint32_t n = x->grid[HD__RFC_ENTRIES].count;
     if (x->grid[HD__RFC_LOCATIONS].count != n && x->there >> HD__RFC_LOCATIONS & 1)
         HD__TRY(hd__index_bad(in, x->at[HD__RFC_LOCATIONS],
                               "expected %u locations, one per entry, found %u", (uint64_t)n,
                               (uint64_t)x->grid[HD__RFC_LOCATIONS].count));
-    x->path = (hd_str *)hd__mem_calloc(m, (size_t)x->grid[HD__RFC_PATHS].count + 1, sizeof *x->path);
+    x->path = (hd_str *)hd__mem_calloc(x->scratch, (size_t)x->grid[HD__RFC_PATHS].count + 1, sizeof *x->path);
     if (!copy || !x->path || !hd__arr_room(m, in->to->locations, n)) return hd__index_full(in);
     if (x->strings.len) memcpy(copy, x->strings.data, x->strings.len);
     x->spread = hd__rfc_spread(x, 1);
@@ -34411,7 +34206,7 @@ static hd_status hd__rfc_read_functions(hd__rfc_in *x) {
     uint64_t done = 0, bytes = x->bytes[HD__RFC_RECORDS];
     uint32_t n = functions->count;
     x->spread = hd__rfc_spread(x, sizeof *c->location);
-    x->stack = (uint32_t *)hd__mem_calloc(&c->mem, (size_t)x->grid[HD__RFC_STACKS].count + 1, sizeof *x->stack);
+    x->stack = (uint32_t *)hd__mem_calloc(x->scratch, (size_t)x->grid[HD__RFC_STACKS].count + 1, sizeof *x->stack);
     if (!x->stack || !hd__arr_room(&c->mem, c->block_first, n) || !hd__arr_room(&c->mem, c->site_first, n))
         return hd__index_full(in);
     for (uint32_t i = 0; i < n; i++) {
@@ -34451,15 +34246,14 @@ static hd_status hd__rfc_read_all(hd__rfc_in *x) {
 }
 
 static hd_status hd__rfc_read(hd__index_in *in) {
-    hd__mem *m = &in->to->mem;
+    hd__mem scratch = hd__mem_part(&in->to->mem);
     hd__rfc_in x = HD_ZERO;
     hd_status status;
     x.in = in;
+    x.scratch = &scratch;
     in->to->shown.layout = HD_MEMPROF_RFC;
     status = hd__rfc_read_all(&x);
-    if (x.path) hd__mem_cfree(m, x.path, (size_t)x.grid[HD__RFC_PATHS].count + 1, sizeof *x.path);
-    if (x.stack) hd__mem_cfree(m, x.stack, (size_t)x.grid[HD__RFC_STACKS].count + 1, sizeof *x.stack);
-    hd__arrs_free(m, &x.fields, &x.schema);
+    hd__mem_end(&scratch);
     return status;
 }
 
@@ -34552,7 +34346,6 @@ typedef struct hd__rfc_out {
     hd__mem mem;
     uint64_t max_records, seed;
     hd_error *err;
-    hd__arena arena;             /* holds `entry` and `visits` */
     uint32_t *entry;             /* by location: its entry, plus 1 */
     hd__index_visit *visits;     /* by stack; numbers are those of nodes */
     hd__rfc_function *functions; /* by GUID, and one after the last; stb_ds arrays, like all pointers below */
@@ -34586,7 +34379,7 @@ static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
     /* number HD_NONE: the function itself */
     hd__sort_keyed *items = (hd__sort_keyed *)hd__mem_calloc(&o->mem, most, 2 * sizeof *items);
     bool whole;
-    o->visits = (hd__index_visit *)hd__arena_zeros(&o->mem, &o->arena, x->stack_count, sizeof *o->visits);
+    o->visits = (hd__index_visit *)hd__mem_zeros(&o->mem, x->stack_count, sizeof *o->visits);
     whole = o->visits && items && hd__arr_room(&o->mem, o->blocks, x->block_count);
     if (whole && !is_rfc) hd__index_find_owners(x, o->visits);
     for (uint32_t f = 0; whole && f < x->function_count; f++) {
@@ -34602,7 +34395,7 @@ static hd_status hd__rfc_out_functions(hd__rfc_out *o) {
         if (!i || items[i].key != items[i - 1].key) whole = hd__rfc_out_add(o, items[i].key, hd__arr_len(o->blocks));
         if (items[i].number != HD_NONE) stbds_arrput(o->blocks, items[i].number);
     }
-    if (items) hd__mem_cfree(&o->mem, items, most, 2 * sizeof *items);
+    hd__mem_drop(&o->mem, items);
     return whole && hd__rfc_out_add(o, 0, hd__arr_len(o->blocks)) ? HD_OK : hd__rfc_out_full(o);
 }
 
@@ -34680,7 +34473,7 @@ static hd_status hd__rfc_out_entry(hd__rfc_out *o, uint32_t location, uint32_t *
 /* Creates nodes for the stacks of all blocks, in the order of blocks, from the outermost call inwards. */
 static hd_status hd__rfc_out_stacks(hd__rfc_out *o) {
     const hd_memprof_index *x = o->index;
-    o->entry = (uint32_t *)hd__arena_zeros(&o->mem, &o->arena, x->location_count, sizeof *o->entry);
+    o->entry = (uint32_t *)hd__mem_zeros(&o->mem, x->location_count, sizeof *o->entry);
     if (!o->entry) return hd__rfc_out_full(o);
     for (size_t i = 0; i < hd__arr_len(o->blocks); i++) {
         uint32_t s = x->block_stack[o->blocks[i]], at = 0, entry = 0;
@@ -34916,9 +34709,7 @@ static hd_status hd__rfc_write(const hd_memprof_index *index, uint32_t fields, c
     o.max_records = hd__limits_records(options ? &options->limits : NULL);
     o.err = err;
     status = hd__rfc_put(&o, fields, out);
-    hd__arena_free(&o.mem, &o.arena);
-    hd__sets_free(&o.mem, &o.text_ids, &o.paths.numbers, &o.stacks.numbers);
-    hd__arrs_free(&o.mem, &o.functions, &o.blocks, &o.entries, &o.bytes, &o.texts, &o.paths.nodes, &o.stacks.nodes);
+    hd__mem_end(&o.mem);
     return status;
 }
 
@@ -34971,10 +34762,8 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index,
     if (!status) status = hd__index_put_around(&o, desc, &around, err);
     if (!status) status = hd__index_plan_section(&o, err);
     if (!status) status = hd__index_put_file(&o, out, err);
-    hd__sort_numbers_free(&o.mem, o.ranked, o.index->location_count);
     if (unfolded) hd__index_free(unfolded);
-    hd__arrs_free(&o.mem, &around.around, &o.array, &o.above, &o.made);
-    hd__arena_free(&o.mem, &o.arena);
+    hd__mem_end(&o.mem);
     return status;
 }
 
@@ -35358,7 +35147,7 @@ static hd_status hd__folded_take(hd__folded_out *o, const hd_profile *profile, u
             status = hd_profile_add(o->profile, &node[rows.node[(size_t)i * rows.axis_count]], rows.amount[i].bytes,
                                     HD_UNKNOWN, err);
     }
-    hd__mem_cfree(&o->profile->mem, node, axis.node_count, sizeof *node);
+    hd__mem_drop(&o->profile->mem, node);
     return status;
 }
 
@@ -35442,7 +35231,7 @@ static hd_status hd__folded_print(hd__folded_out *o, hd_out out, hd_error *err) 
     hd_sink_begin(&s, out);
     status = hd__folded_measure(axis, hd_profile_cells(o->profile), length, err);
     if (!status) status = hd__folded_lines(o, axis, length, &s, err);
-    hd__mem_cfree(m, length, axis.node_count, sizeof *length);
+    hd__mem_drop(m, length);
     return status ? status : hd_sink_end(&s, "the stacks", err);
 }
 
@@ -35460,9 +35249,9 @@ static hd_status hd__folded_write(const hd_heap *heaps, size_t count, const hd_o
     o.profile = hd_profile_create(&desc, err);
     if (!o.profile) return err->status;
     for (size_t i = 0; i < count && !status; i++) status = hd__folded_heap(&o, &heaps[i], i, count == 1, err);
+    hd__arr_free(&o.profile->mem, o.text); /* sorting keeps only what belongs to the profile */
     if (!status) status = hd_profile_sort(o.profile, err);
     if (!status) status = hd__folded_print(&o, out, err);
-    hd__arr_free(&o.profile->mem, o.text);
     hd_profile_free(o.profile);
     return status;
 }
@@ -35625,7 +35414,7 @@ typedef struct hd__v8_in {
     uint8_t meaning[HD__V8_EDGE_TYPES + 1]; /* by edge type */
     uint32_t index[HD__V8_EDGE_TYPES + 1]; /* by type: HD__GRAPH_UNNAMED for array indexes */
     hd__graph_big_object *big;   /* sizes too large for the column */
-    hd__arena scratch;
+    hd__mem scratch;             /* part of `mem` */
     hd__strings labels;          /* of classes: number n is class n + 1 */
     const uint8_t *given;        /* in the window: end of the bytes given to a value's parser */
     uint64_t record_at;          /* file offset of the current record; HD_UNKNOWN: next in the window */
@@ -35740,7 +35529,7 @@ static bool hd__v8_list(hd__v8_in *x, hd__pull *p, hd_str **names) {
     while ((token = hd__pull_next(p)) != HD__TOKEN_CLOSE) {
         hd_str s = hd_cstr("");
         if (token == HD__TOKEN_STRING ? !hd__pull_string(p, &s) : !hd__pull_skip(p, token)) return false;
-        s.data = hd__arena_str(x->mem, &x->g->arena, s);
+        s.data = hd__mem_str(x->mem, s);
         if (!s.data || !hd__arr_push(x->mem, *names, s)) return hd__pull_fail(p, HD_OUT_OF_MEMORY, ""), false;
     }
     return true;
@@ -36390,8 +36179,8 @@ static hd_status hd__v8_find_links(hd__v8_in *x) {
     for (size_t f = 0; f < hd__arr_len(doc->nodes.fields); f++)
         if (hd__text_is(doc->nodes.fields[f], "detachedness")) column = &doc->nodes.column[f];
     if (!column || !hd__arr_len(column->low) || !x->objects) return HD_OK;
-    native = hd__arena_zeroed(uint8_t, x->mem, &x->scratch, hd__arr_len(doc->nodes.types));
-    queue = hd__arena_array(uint32_t, x->mem, &x->scratch, (size_t)x->objects);
+    native = hd__mem_zeroed(uint8_t, &x->scratch, hd__arr_len(doc->nodes.types));
+    queue = hd__mem_array(uint32_t, &x->scratch, (size_t)x->objects);
     if (!native || !queue || !hd__arr_room(x->mem, doc->link, (size_t)x->objects)) return hd__v8_full(x);
     hd__arr_resize(doc->link, (size_t)x->objects);
     memset(doc->link, 0, (size_t)x->objects);
@@ -36685,7 +36474,7 @@ static hd_status hd__v8_take_strings(hd__v8_in *x) {
     token = hd__pull_next(&p) == HD__TOKEN_ARRAY ? HD__TOKEN_STRING : HD__TOKEN_ERROR;
     while (!p.status && token == HD__TOKEN_STRING && (token = hd__pull_next(&p)) == HD__TOKEN_STRING) {
         if (!hd__pull_string(&p, &s)) break;
-        if (s.data == p.scratch) s.data = hd__arena_str(x->mem, &g->arena, s);
+        if (s.data == p.scratch) s.data = hd__mem_str(x->mem, s);
         if (hd__arr_len(g->names) >= HD__GRAPH_UNNAMED || !s.data || !hd__arr_push(x->mem, g->names, s))
             hd__pull_fail(&p, HD_OUT_OF_MEMORY, "");
     }
@@ -36731,7 +36520,7 @@ static hd_status hd__v8_check_names(hd__v8_in *x) {
 
 /* Finds the class of a name, or adds it. */
 static hd_status hd__v8_class(hd__v8_in *x, hd_str name, bool lost, uint32_t *class_index) {
-    uint32_t label = hd__strings_add(x->mem, &x->scratch, &x->labels, name);
+    uint32_t label = hd__strings_add(&x->scratch, &x->labels, name);
     hd_class desc = { (uint64_t)label + 1, name, { "", 0 }, !lost };
     if (label == HD_NONE) return hd__v8_full(x);
     *class_index = label + 1;
@@ -36757,7 +36546,7 @@ static hd_str hd__v8_label(hd__v8_in *x, hd_str type) {
     char *text;
     if (hd__text_is(type, "hidden")) return hd_cstr("(system)");
     if (hd__text_is(type, "code")) return hd_cstr("(compiled code)");
-    text = hd__arena_array(char, x->mem, &x->scratch, label.len);
+    text = hd__mem_array(char, &x->scratch, label.len);
     if (!text) return label;
     text[0] = '(';
     memcpy(text + 1, type.data, type.len);
@@ -36773,7 +36562,7 @@ static hd_status hd__v8_named_class(hd__v8_in *x, uint32_t string, bool detached
     hd_str name = x->g->names[string];
     char room[256], *text;
     if (detached && !hd__v8_is_detached(name)) {
-        text = hd__arena_array(char, x->mem, &x->scratch, name.len + 9);
+        text = hd__mem_array(char, &x->scratch, name.len + 9);
         if (!text) return hd__v8_full(x);
         memcpy(text, "Detached ", 9);
         if (name.len) memcpy(text + 9, name.data, name.len);
@@ -36790,10 +36579,10 @@ static hd_status hd__v8_typed_class(hd__v8_in *x, hd_str type, uint32_t *class_i
 static hd_status hd__v8_classify(hd__v8_in *x) {
     hd_v8 *doc = x->doc;
     size_t types = hd__arr_len(doc->nodes.types), strings = hd__arr_len(x->g->names);
-    uint32_t *of_type = hd__arena_zeroed(uint32_t, x->mem, &x->scratch, types);
-    uint32_t *of_name[2] = { hd__arena_zeroed(uint32_t, x->mem, &x->scratch, strings), NULL };
-    uint8_t *named = hd__arena_array(uint8_t, x->mem, &x->scratch, types); /* 1: name; 2: name, detached */
-    if (doc->link) of_name[1] = hd__arena_zeroed(uint32_t, x->mem, &x->scratch, strings);
+    uint32_t *of_type = hd__mem_zeroed(uint32_t, &x->scratch, types);
+    uint32_t *of_name[2] = { hd__mem_zeroed(uint32_t, &x->scratch, strings), NULL };
+    uint8_t *named = hd__mem_array(uint8_t, &x->scratch, types); /* 1: name; 2: name, detached */
+    if (doc->link) of_name[1] = hd__mem_zeroed(uint32_t, &x->scratch, strings);
     if (!of_type || !of_name[0] || !named || (doc->link && !of_name[1])) return hd__v8_full(x);
     for (size_t t = 0; t < types; t++)
         named[t] = hd__text_is(doc->nodes.types[t], "native") ? 2 : hd__text_is(doc->nodes.types[t], "object");
@@ -36855,15 +36644,15 @@ static bool hd__v8_holds_open(hd__v8_in *x, hd__v8_holds *h) {
     h->target = x->columns.target;
     h->nodes = (uint32_t)x->objects;
     h->edges = (uint32_t)x->references;
-    h->queue = hd__arena_array(uint32_t, x->mem, &x->scratch, h->nodes);
-    h->loose = hd__arena_zeroed(uint64_t, x->mem, &x->scratch, edges);
-    h->owned = hd__arena_zeroed(uint64_t, x->mem, &x->scratch, 3 * nodes);
+    h->queue = hd__mem_array(uint32_t, &x->scratch, h->nodes);
+    h->loose = hd__mem_zeroed(uint64_t, &x->scratch, edges);
+    h->owned = hd__mem_zeroed(uint64_t, &x->scratch, 3 * nodes);
     if (!h->queue || !h->loose || !h->owned) return false;
     h->reached = h->owned + nodes;
     h->has = h->reached + nodes;
     for (size_t i = 0; i < n; i++) {
         if (!hd__v8_table_of(names[i])) continue;
-        if (!h->pairs) h->pairs = hd__arena_zeroed(uint64_t, x->mem, &x->scratch, n / 64 + 1);
+        if (!h->pairs) h->pairs = hd__mem_zeroed(uint64_t, &x->scratch, n / 64 + 1);
         if (!h->pairs) return false;
         hd__graph_bit_set(h->pairs, (uint32_t)i);
     }
@@ -36967,8 +36756,7 @@ static hd_status hd__v8_seal(hd__v8_in *x) {
     HD__TRY(hd__v8_add_roots(x, &h));
     for (uint64_t o = 0; o < x->objects; o += HD__V8_STEP)
         if (!hd__arr_push(x->mem, x->doc->edge_at, x->columns.first[o])) return hd__v8_full(x);
-    hd__arena_free(x->mem, &x->scratch);
-    hd__strings_free(x->mem, &x->labels);
+    hd__mem_end(&x->scratch);
     return hd_graph_seal(x->g, &x->report.options, &x->report.error);
 }
 
@@ -37106,6 +36894,7 @@ static hd_status hd__v8_load(hd_dump *dump, hd_in in, const hd_options *options,
     status = x.g ? HD_OK : x.report.error.status;
     if (!status) {
         x.mem = &x.g->mem;
+        x.scratch = hd__mem_part(x.mem);
         hd__mem_join(x.mem, &doc->mem);
         hd__window_open(&x.w, x.mem, in);
         status = hd__v8_run(&x);
@@ -37118,31 +36907,17 @@ static hd_status hd__v8_load(hd_dump *dump, hd_in in, const hd_options *options,
         hd__window_close(&x.w);
         hd__arr_free(x.mem, x.big);
         hd__ids_free(x.mem, &x.id_high);
-        hd__arena_free(x.mem, &x.scratch);
-        hd__strings_free(x.mem, &x.labels);
+        hd__mem_end(&x.scratch);
     }
     if (status) *err = x.report.error;
     hd_dump_set_document(dump, doc, doc->warnings);
     return status;
 }
 
-static void hd__v8_table_free(hd__mem *m, hd__v8_table *t) {
-    for (uint32_t f = 0; f < HD__V8_FIELDS; f++) hd__ids_free(m, &t->column[f]);
-    hd__arrs_free(m, &t->fields, &t->types);
-}
-
 static void hd__v8_free(void *document) {
     hd_v8 *doc = (hd_v8 *)document;
-    if (doc->graph) {
-        hd__mem *m = &doc->graph->mem;
-        hd__v8_table_free(m, &doc->nodes);
-        hd__v8_table_free(m, &doc->edges);
-        hd__arrs_free(m, &doc->text, &doc->members, &doc->name, &doc->node_type, &doc->edge_type, &doc->edge_at,
-                      &doc->stray, &doc->link);
-        hd__ids_free(m, &doc->node_type_high);
-        hd_graph_free(doc->graph);
-    }
-    hd__object_delete(doc);
+    hd_graph_free(doc->graph);
+    hd__object_free(doc);
 }
 
 static const hd_graph *hd__v8_graph(const void *document) { return ((const hd_v8 *)document)->graph; }
@@ -37266,7 +37041,6 @@ typedef struct hd__v8_walk {
     const hd_v8 *doc;
     const hd_options *options;
     hd__mem mem;
-    hd__arena arena;
     hd__strings parts;           /* names of pairs without their first number */
     uint32_t *part_of;           /* by string: its part, or HD_NONE; NULL: no pairs */
     uint64_t *pending;           /* by part: one of its edges was found */
@@ -37283,15 +37057,15 @@ static bool hd__v8_walk_pairs(hd__v8_walk *w) {
         hd_str part = g->names[i];
         if (!hd__v8_table_of(part)) continue;
         if (!w->part_of) {
-            w->part_of = hd__arena_array(uint32_t, &w->mem, &w->arena, n);
+            w->part_of = hd__mem_array(uint32_t, &w->mem, n);
             if (!w->part_of) return false;
             memset(w->part_of, 0xff, n * sizeof *w->part_of);
         }
         for (; *part.data != ' '; part.len--) part.data++;
-        w->part_of[i] = hd__strings_add(&w->mem, &w->arena, &w->parts, part);
+        w->part_of[i] = hd__strings_add(&w->mem, &w->parts, part);
         if (w->part_of[i] == HD_NONE) return false;
     }
-    w->pending = hd__arena_zeroed(uint64_t, &w->mem, &w->arena, hd__arr_len(w->parts.strings) / 64 + 1);
+    w->pending = hd__mem_zeroed(uint64_t, &w->mem, hd__arr_len(w->parts.strings) / 64 + 1);
     return w->pending != NULL;
 }
 
@@ -37299,15 +37073,15 @@ static bool hd__v8_walk_open(hd__v8_walk *w) {
     const hd_v8 *doc = w->doc;
     const uint8_t *kinds;
     uint32_t n = doc->graph->described, edges = 0, count = 0;
-    w->first = hd__arena_array(uint32_t, &w->mem, &w->arena, n);
+    w->first = hd__mem_array(uint32_t, &w->mem, n);
     for (uint32_t o = 0; o < n && w->first; o++, edges += count) {
         w->first[o] = edges;
         hd__graph_row(doc->graph, o, &count, &kinds);
     }
     if (n) hd__graph_row(doc->graph, 0, &count, &kinds); /* node 0 may refer to a node more than once */
-    w->queue = hd__arena_array(uint32_t, &w->mem, &w->arena, (size_t)n + count);
+    w->queue = hd__mem_array(uint32_t, &w->mem, (size_t)n + count);
     for (size_t i = 0; i < hd__arr_len(doc->edges.types); i++) w->meaning[i] = hd__v8_meaning(doc->edges.types[i]);
-    w->type = hd__arena_array(uint8_t, &w->mem, &w->arena, hd__arr_len(doc->nodes.types));
+    w->type = hd__mem_array(uint8_t, &w->mem, hd__arr_len(doc->nodes.types));
     for (size_t i = 0; i < hd__arr_len(doc->nodes.types) && w->type; i++)
         w->type[i] = hd__text_is(doc->nodes.types[i], "hidden")  ? HD__V8_CONTEXT
                      : hd__text_is(doc->nodes.types[i], "array") ? HD__V8_DESCRIPTORS
@@ -37394,8 +37168,7 @@ HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *optio
     if (!doc->graph->described) return HD_OK;
     memset(distances, 0xff, doc->graph->described * sizeof *distances);
     status = hd__v8_walk_open(&w) ? hd__v8_walk_run(&w, err) : hd__mem_fail(&w.mem, err);
-    hd__strings_free(&w.mem, &w.parts);
-    hd__arena_free(&w.mem, &w.arena);
+    hd__mem_end(&w.mem);
     return status;
 }
 
@@ -37862,12 +37635,7 @@ HEAPDUMP_API hd_status hd_v8_origins_read(const hd_v8 *doc, const hd_options *op
     return status;
 }
 
-HEAPDUMP_API void hd_v8_origins_free(hd_v8_origins *o) {
-    if (!o) return;
-    hd__sort_numbers_free(&o->mem, o->by_id, hd__arr_len(o->traces));
-    hd__arrs_free(&o->mem, &o->located, &o->functions, &o->traces, &o->scripts);
-    hd__object_delete(o);
-}
+HEAPDUMP_API void hd_v8_origins_free(hd_v8_origins *o) { hd__object_free(o); }
 
 static hd_str hd__v8_script_name(const hd_v8_origins *o, uint32_t id) {
     size_t i, n = hd__arr_len(o->scripts);
@@ -38025,7 +37793,6 @@ typedef struct hd__v8_graph_out {
     const hd_graph *g;
     const hd_options *options;
     hd__holding rows;
-    hd__arena arena;
     const uint32_t *node;        /* by object: its node, or HD_NONE if left out; NULL: no object is left out */
     uint32_t nodes;              /* total */
     bool own_ids;                /* new ids replace the graph's, which are unusable */
@@ -38108,8 +37875,8 @@ static hd_status hd__v8_leave_garbage(hd__v8_graph_out *o, hd__mem *m, hd_error 
     uint32_t *node;
     uint8_t *mark;
     o->nodes = HD__V8_NODES_FIXED;
-    HD__TRY(hd__reach_run(m, &o->arena, g, NULL, 0, o->options, &mark, &live, err));
-    node = hd__arena_array(uint32_t, m, &o->arena, g->count);
+    HD__TRY(hd__reach_run(m, g, NULL, 0, o->options, &mark, &live, err));
+    node = hd__mem_array(uint32_t, m, g->count);
     if (!node) return hd__mem_fail(m, err);
     for (uint32_t i = 0; i < g->count; i++)
         node[i] = mark[i] && (i < g->described || !g->numbered) ? o->nodes++ : HD_NONE;
@@ -38233,8 +38000,8 @@ HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *g, const hd_options *op
     hd_json_begin(&o.json, out);
     status = hd__v8_leave_garbage(&o, &m, err);
     if (!status) status = hd__v8_put_graph(&o, err);
-    hd__arena_free(&m, &o.arena);
-    hd__holding_close(&m, &o.rows);
+    hd__mem_end(&m);
+    hd__mem_end(&o.rows.mem);
     return status;
 }
 
@@ -38294,7 +38061,6 @@ typedef struct hd__v8_pair {
     uint32_t *type[2];           /* by node type: a number shared by types of the same name */
     uint8_t *by_class;           /* by type in the first snapshot: the class name identifies a node */
     hd__strings names;
-    hd__arena arena;
 } hd__v8_pair;
 
 static bool hd__v8_pair_open(hd__v8_pair *x, hd__mem *m, const hd_v8 *before, const hd_v8 *after) {
@@ -38305,14 +38071,14 @@ static bool hd__v8_pair_open(hd__v8_pair *x, hd__mem *m, const hd_v8 *before, co
     x->names.seed = hd__hash_seed();
     for (int k = 0; k < 2; k++) {
         hd_str *types = x->doc[k]->nodes.types;
-        x->type[k] = hd__arena_array(uint32_t, m, &x->arena, hd__arr_len(types) + 1);
+        x->type[k] = hd__mem_array(uint32_t, m, hd__arr_len(types) + 1);
         for (size_t i = 0; i < hd__arr_len(types); i++) {
             if (!x->type[k]) return false;
-            x->type[k][i] = hd__strings_add(m, &x->arena, &x->names, types[i]);
+            x->type[k][i] = hd__strings_add(m, &x->names, types[i]);
             if (x->type[k][i] == HD_NONE) return false;
         }
     }
-    x->by_class = hd__arena_array(uint8_t, m, &x->arena, n + 1);
+    x->by_class = hd__mem_array(uint8_t, m, n + 1);
     for (size_t i = 0; i < n && x->by_class; i++)
         x->by_class[i] = hd__text_is(before->nodes.types[i], "object") ||
             hd__text_is(before->nodes.types[i], "native");
@@ -38348,8 +38114,7 @@ HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const
     x.user = &pair;
     status = hd__v8_pair_open(&pair, &m, before, after) ? hd__same_compare(&x, options, out, err)
                                                          : hd__mem_fail(&m, err);
-    hd__strings_free(&m, &pair.names);
-    hd__arena_free(&m, &pair.arena);
+    hd__mem_end(&m);
     return status;
 }
 
@@ -38372,7 +38137,6 @@ enum { HD__PPROF_VARINT = 0, HD__PPROF_BYTES = 2 };
 typedef struct hd__pprof {
     hd__mem mem;
     hd_buffer bytes;
-    hd__arena arena;             /* joined names, axes */
     hd__strings names;           /* names of frames come first */
     hd_mapping *mappings;        /* stb_ds arrays; texts are in `bytes` */
     hd_place *places;            /* by number of a frame's name; mappings are numbered as in this file */
@@ -38533,7 +38297,7 @@ static hd_status hd__pprof_message(hd__pprof_in *x, const uint8_t *at, const cha
     return hd__pprof_malformed(x, at, "expected %s with fields of the right types", what);
 }
 
-static hd_status hd__pprof_memory(hd__pprof_in *x) { return hd__mem_fail(x->m, x->err); }
+static hd_status hd__pprof_memory(hd__pprof_in *x) { return hd__mem_fail(&x->doc->mem, x->err); }
 
 /* Ids. ------------------------------------------------------------------------------------------- */
 
@@ -38811,13 +38575,13 @@ static hd_str hd__pprof_type_name(const hd__pprof_in *x, size_t i) {
 
 /* A unique name for a heap's allocator within its kind: `name`, else the type's name, else that with a number. */
 static const char *hd__pprof_heap_name(hd__pprof_in *x, hd_heap_kind kind, hd_str name, hd_str type) {
-    const char *text = hd__arena_str(x->m, &x->doc->arena, name);
+    const char *text = hd__mem_str(&x->doc->mem, name);
     for (uint32_t h = 0, n = 1; text && h < x->heap_count; h++) {
         if (x->heaps[h].kind != kind || strcmp(x->heaps[h].allocator, text) != 0) continue;
         hd__arr_resize(x->text, 0);
         if (!hd__bytes_print(x->m, &x->text, n > 1 ? "%S %u" : "%S", type.len ? type : hd_cstr("heap"), (uint64_t)n))
             return NULL;
-        text = hd__arena_str(x->m, &x->doc->arena, hd__bytes_text(x->text));
+        text = hd__mem_str(&x->doc->mem, hd__bytes_text(x->text));
         h = HD_NONE;             /* compare with all heaps again */
         n++;
     }
@@ -38898,7 +38662,7 @@ static hd_status hd__pprof_unfolds(hd__pprof_in *x) {
 static hd_status hd__pprof_name(hd__pprof_in *x, hd_str name, uint32_t *number) {
     if (name.len >= x->names_left) return hd__pprof_unfolds(x);
     x->names_left -= name.len + 1;
-    *number = hd__strings_add(x->m, &x->doc->arena, &x->doc->names, name);
+    *number = hd__strings_add(&x->doc->mem, &x->doc->names, name);
     return *number == HD_NONE ? hd__pprof_memory(x) : HD_OK;
 }
 
@@ -38913,7 +38677,7 @@ static hd_status hd__pprof_keep_mappings(hd__pprof_in *x) {
         mapping.build_id = hd__pprof_string(x, from->build_id, &found);
         mapping.has_functions = from->known & 1, mapping.has_files = from->known >> 1 & 1;
         mapping.has_lines = from->known >> 2 & 1, mapping.has_inlines = from->known >> 3 & 1;
-        if (!hd__arr_push(x->m, x->doc->mappings, mapping)) return hd__pprof_memory(x);
+        if (!hd__arr_push(&x->doc->mem, x->doc->mappings, mapping)) return hd__pprof_memory(x);
     }
     return HD_OK;
 }
@@ -38977,7 +38741,7 @@ static hd_status hd__pprof_add_place(hd__pprof_in *x, const hd__pprof_location *
         place.is_address = !plain.len && !symbol.len;
         place.start_line = f->start_line;
     }
-    return hd__arr_push(x->m, x->doc->places, place) ? HD_OK : hd__pprof_memory(x);
+    return hd__arr_push(&x->doc->mem, x->doc->places, place) ? HD_OK : hd__pprof_memory(x);
 }
 
 /* Adds a frame of a location; `line` has the fields of its line. */
@@ -39085,7 +38849,7 @@ static bool hd__pprof_step_room(hd__pprof_in *x) {
     x->step_slots = more;
     for (size_t i = 0; i < n; i++)
         if (old[i].key) *hd__pprof_slot(x, old[i].key) = old[i];
-    if (old) hd__mem_cfree(x->m, old, n, sizeof *old);
+    hd__mem_drop(x->m, old);
     return true;
 }
 
@@ -39174,7 +38938,7 @@ static hd_status hd__pprof_axis(hd__pprof_in *x, hd_str key, uint32_t *axis) {
         return HD_OK;
     }
     *axis = x->axes++;
-    x->axis_name[*axis] = hd__arena_str(x->m, &x->doc->arena, key);
+    x->axis_name[*axis] = hd__mem_str(&x->doc->mem, key);
     return x->axis_name[*axis] && hd__pprof_root(x, *axis) ? HD_OK : hd__pprof_memory(x);
 }
 
@@ -39419,8 +39183,8 @@ static void hd__pprof_order_axes(const hd__pprof_in *x, uint32_t order[HD_MAX_AX
 /* Copies an axis to the document's memory. */
 static hd_status hd__pprof_fix_axis(hd__pprof_in *x, const hd__pprof_tree *t, const char *name, hd_axis *axis) {
     size_t n = hd__arr_len(t->parent);
-    uint32_t *parent = hd__arena_array(uint32_t, x->m, &x->doc->arena, n);
-    hd_str *names = hd__arena_array(hd_str, x->m, &x->doc->arena, n);
+    uint32_t *parent = hd__mem_array(uint32_t, &x->doc->mem, n);
+    hd_str *names = hd__mem_array(hd_str, &x->doc->mem, n);
     memset(axis, 0, sizeof *axis);
     axis->name = name;
     if (!parent || !names) return hd__pprof_memory(x);
@@ -39477,8 +39241,8 @@ static bool hd__pprof_label_heap(hd__pprof_in *x, hd_heap *heap) {
     heap->time_us = x->time >> 63 ? 0 : x->time / 1000;
     if (!heap->time_us) heap->time_us = hd__pprof_decimal(hd__pprof_comment(x, "time_us")) % HD__PPROF_CLOCK;
     heap->sample_bytes = x->sample_bytes;
-    if (process.len && !(heap->process = hd__arena_str(x->m, &x->doc->arena, process))) return false;
-    return !dump.len || (heap->dump = hd__arena_str(x->m, &x->doc->arena, dump)) != NULL;
+    if (process.len && !(heap->process = hd__mem_str(&x->doc->mem, process))) return false;
+    return !dump.len || (heap->dump = hd__mem_str(&x->doc->mem, dump)) != NULL;
 }
 
 static hd_status hd__pprof_build(hd__pprof_in *x) {
@@ -39503,21 +39267,6 @@ static hd_status hd__pprof_build(hd__pprof_in *x) {
         HD__TRY(status ? status : hd__dump_put_heap(x->dump, &heap, x->err));
     }
     return HD_OK;
-}
-
-static void hd__pprof_close(hd__pprof_in *x) {
-    hd__mem *m = x->m;
-    if (x->steps) hd__mem_cfree(m, x->steps, x->step_slots, sizeof *x->steps);
-    for (int i = 0; i < 3; i++) hd__arr_free(m, x->ids[i].id);
-    for (uint32_t a = 0; a < HD_MAX_AXES; a++) {
-        hd__arrs_free(m, &x->tree[a].parent, &x->tree[a].name);
-        hd__set_free(m, &x->tree[a].set);
-    }
-    hd__sets_free(m, &x->ids[0].set, &x->ids[1].set, &x->ids[2].set, &x->rows);
-    hd__arrs_free(m, &x->strings, &x->types, &x->mappings, &x->locations, &x->functions, &x->comments, &x->frames,
-                  &x->over, &x->plain_rows, &x->row_nodes, &x->sums, &x->variances, &x->stack, &x->stack_before,
-                  &x->path, &x->values, &x->labels, &x->text);
-    hd__set_free(m, &x->doc->names.index);
 }
 
 /* The sampling interval in bytes. 0: every block was recorded, or the period is not in units of memory. */
@@ -39547,6 +39296,7 @@ static hd_status hd__pprof_parse(hd__pprof_in *x) {
 static hd_status hd__pprof_read(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
     hd__pprof *doc = NULL;
     hd__pprof_in x = HD_ZERO;
+    hd__mem scratch;
     hd_status status;
     HD__TRY(hd__object_make(hd__pprof, &doc, hd__mem_options(options), err));
     hd_dump_set_document(dump, doc, 0);
@@ -39554,7 +39304,8 @@ static hd_status hd__pprof_read(hd_dump *dump, hd_in in, const hd_options *optio
     HD__TRY(hd_in_load(in, options, &doc->bytes, err));
     x.dump = dump;
     x.doc = doc;
-    x.m = &doc->mem;
+    scratch = hd__mem_part(&doc->mem);
+    x.m = &scratch;
     x.reporter = hd_dump_reporter(dump);
     x.options = options;
     x.err = err;
@@ -39565,17 +39316,14 @@ static hd_status hd__pprof_read(hd_dump *dump, hd_in in, const hd_options *optio
     x.seed = doc->names.seed = hd__hash_seed();
     status = hd__pprof_parse(&x);
     doc->whole = !status && !x.reporter->warning_count;
-    hd__pprof_close(&x);
+    hd__mem_end(&scratch);
+    hd__set_free(&doc->mem, &doc->names.index);
     return status;
 }
 
 static void hd__pprof_free(void *document) {
-    hd__pprof *doc = (hd__pprof *)document;
-    hd_buffer_free(&doc->bytes);
-    hd__strings_free(&doc->mem, &doc->names);
-    hd__arrs_free(&doc->mem, &doc->mappings, &doc->places);
-    hd__arena_free(&doc->mem, &doc->arena);
-    hd__object_delete(doc);
+    hd_buffer_free(&((hd__pprof *)document)->bytes);
+    hd__object_free((hd__pprof *)document);
 }
 
 /* Facts. ----------------------------------------------------------------------------------------- */
@@ -39630,7 +39378,7 @@ static hd_status hd__pprof_fact_mapping(hd__pprof_in *x, const hd__pprof_mapping
 static hd_status hd__pprof_fact_all(hd__pprof_in *x, hd_fact_fn each, void *user) {
     bool found = true;
     hd_str unit = hd__pprof_string(x, x->period_type.unit, &found);
-    const char *units = unit.len ? hd__arena_str(x->m, &x->doc->arena, unit) : NULL;
+    const char *units = unit.len ? hd__mem_str(&x->doc->mem, unit) : NULL;
     if (unit.len && !units) return hd__pprof_memory(x);
     HD__TRY(hd__pprof_fact(x, "period type", x->period_type.type, each, user));
     HD__TRY(hd__pprof_fact_number("period", x->period, units, each, user));
@@ -39655,8 +39403,7 @@ static hd_status hd__pprof_info(const void *document, hd_fact_fn each, void *use
     hd__pprof_in x;
     hd_status status = hd__pprof_again(&x, (const hd__pprof *)document, &none, &quiet, err);
     if (!status) status = hd__pprof_fact_all(&x, each, user);
-    hd__pprof_close(&x);
-    hd__arena_free(&none.mem, &none.arena);
+    hd__mem_end(&none.mem);
     return status;
 }
 
@@ -39684,7 +39431,7 @@ static hd_status hd__pprof_places(const void *document, hd_places *places, hd_er
     size_t n = hd__arr_len(doc->mappings);
     uint32_t *numbers = (uint32_t *)hd__mem_calloc(&mem, n, sizeof *numbers);
     hd_status status = numbers ? hd__pprof_add_places(doc, places, numbers, err) : hd__mem_fail(&mem, err);
-    if (numbers) hd__mem_cfree(&mem, numbers, n, sizeof *numbers);
+    hd__mem_drop(&mem, numbers);
     return status;
 }
 
@@ -39704,7 +39451,6 @@ typedef struct hd__pprof_frame {
 /* State while a profile is written. */
 typedef struct hd__pprof_out {
     hd__mem mem;
-    hd__arena arena;
     const hd_heap *heaps;
     size_t count;
     const hd_options *options;
@@ -39854,7 +39600,7 @@ static hd_status hd__pprof_check_heaps(const hd__pprof_out *o, hd_error *err) {
 
 /* Finds or adds a string of the file. */
 static hd_status hd__pprof_put_string(hd__pprof_out *o, hd_str s, uint32_t *number, hd_error *err) {
-    *number = hd__strings_add(&o->mem, &o->arena, &o->strings, s);
+    *number = hd__strings_add(&o->mem, &o->strings, s);
     return *number == HD_NONE ? hd__mem_fail(&o->mem, err) : HD_OK;
 }
 
@@ -39909,7 +39655,7 @@ static hd_status hd__pprof_unite(hd__pprof_out *o, hd_error *err) {
     while (strcmp(names[o->frames], o->view[0].axis[0].name) != 0) o->frames++;
     for (size_t i = 0; i < o->count; i++) {
         hd__merge_sum x = hd__merge_make(o->united, &o->view[i], false);
-        o->row[i] = hd__arena_array(uint32_t, &o->mem, &o->arena, o->view[i].entries.count);
+        o->row[i] = hd__mem_array(uint32_t, &o->mem, o->view[i].entries.count);
         if (!o->row[i]) return hd__mem_fail(&o->mem, err);
         x.row = o->row[i];
         x.options = o->options;
@@ -39922,18 +39668,18 @@ static hd_status hd__pprof_unite(hd__pprof_out *o, hd_error *err) {
 static hd_status hd__pprof_sort(hd__pprof_out *o, hd_error *err) {
     hd_breakdown all = hd__profile_view(o->united);
     size_t n = all.entries.count, column = 0;
-    uint32_t *nodes = hd__arena_array(uint32_t, &o->mem, &o->arena, n * all.entries.axis_count);
+    uint32_t *nodes = hd__mem_array(uint32_t, &o->mem, n * all.entries.axis_count);
     o->rows = all.entries;
-    o->place = hd__arena_array(uint32_t, &o->mem, &o->arena, 2 * n);
+    o->place = hd__mem_array(uint32_t, &o->mem, 2 * n);
     if (!nodes || !o->place) return hd__mem_fail(&o->mem, err);
-    HD__TRY(hd__axes_order(&o->mem, &o->arena, all.axis, &o->rows, nodes, false, NULL, o->axis, err));
+    HD__TRY(hd__axes_order(&o->mem, all.axis, &o->rows, nodes, false, NULL, o->axis, err));
     HD__TRY(hd__heap_rows_sort(&o->mem, &o->rows, o->rows.axis_count - 1, o->place, o->place + n, err));
     for (size_t i = 0; i < o->count; i++) {
         const hd_rows *rows = &o->view[i].entries;
         for (uint32_t k = 0; k < rows->count; k++) o->counted[i] |= rows->amount[k].blocks != HD_UNKNOWN;
         o->columns += 1 + o->counted[i];
     }
-    o->values = (uint64_t *)hd__arena_zeros(&o->mem, &o->arena, n * o->columns, sizeof *o->values);
+    o->values = (uint64_t *)hd__mem_zeros(&o->mem, n * o->columns, sizeof *o->values);
     if (!o->values) return hd__mem_fail(&o->mem, err);
     for (size_t i = 0; i < o->count; i++) {
         uint32_t heap = o->order[i];
@@ -39958,7 +39704,7 @@ static hd_str hd__pprof_known(hd_str name) { return name.len ? name : hd_cstr("[
 static hd_status hd__pprof_put_object(hd__pprof_out *o, hd_str object, uint32_t *id, hd_error *err) {
     const hd_places *places = o->options ? o->options->places : NULL;
     size_t n = hd_places_mapping_count(places);
-    uint32_t number = hd__strings_add(&o->mem, &o->arena, &o->objects, object);
+    uint32_t number = hd__strings_add(&o->mem, &o->objects, object);
     if (number == HD_NONE) return hd__mem_fail(&o->mem, err);
     if (number == hd__arr_len(o->object_id)) {
         uint32_t made = (uint32_t)n + o->object_count + 1;
@@ -40000,11 +39746,11 @@ static hd_status hd__pprof_put_frame(hd__pprof_out *o, hd_str name, hd_error *er
 /* Creates the locations of all frames; each has one line of one function. */
 static hd_status hd__pprof_put_frames(hd__pprof_out *o, hd_error *err) {
     const hd_axis *axis = &o->axis[o->frames];
-    o->location = hd__arena_array(uint32_t, &o->mem, &o->arena, axis->node_count);
+    o->location = hd__mem_array(uint32_t, &o->mem, axis->node_count);
     if (!o->location) return hd__mem_fail(&o->mem, err);
     for (uint32_t i = 1; i < axis->node_count; i++) {
         hd_str name = hd__pprof_known(axis->node_name[i]);
-        o->location[i] = hd__strings_add(&o->mem, &o->arena, &o->names, name);
+        o->location[i] = hd__strings_add(&o->mem, &o->names, name);
         if (o->location[i] == HD_NONE) return hd__mem_fail(&o->mem, err);
         if (o->location[i] == hd__arr_len(o->locations)) HD__TRY(hd__pprof_put_frame(o, name, err));
     }
@@ -40107,9 +39853,9 @@ static bool hd__pprof_key(hd__pprof_out *o, hd__strings *keys, uint8_t *hides, u
     for (uint32_t i = 0; i < hd__arr_len(o->locations); i++) {
         hd_str name = o->strings.strings[o->locations[i].name], text = hd__pprof_plain(name);
         hides[i] = o->locations[i].name && hd__pprof_hides(o, o->names.strings[i]);
-        key[2 * (size_t)i] = hd__strings_add(&o->mem, &o->arena, keys, text);
+        key[2 * (size_t)i] = hd__strings_add(&o->mem, keys, text);
         if (key[2 * (size_t)i] == HD_NONE || !hd__pprof_short(o, name, &text)) return false;
-        key[2 * (size_t)i + 1] = hd__strings_add(&o->mem, &o->arena, keys, text);
+        key[2 * (size_t)i + 1] = hd__strings_add(&o->mem, keys, text);
         if (key[2 * (size_t)i + 1] == HD_NONE) return false;
     }
     hd__arr_resize(o->message, 0);
@@ -40121,10 +39867,10 @@ static bool hd__pprof_key(hd__pprof_out *o, hd__strings *keys, uint8_t *hides, u
 static hd_status hd__pprof_put_drops(hd__pprof_out *o, uint32_t *number, hd_error *err) {
     const hd_axis *axis = &o->axis[o->frames];
     size_t n = hd__arr_len(o->locations);
-    uint8_t *marks = hd__arena_zeroed(uint8_t, &o->mem, &o->arena, axis->node_count);
-    uint8_t *hides = hd__arena_zeroed(uint8_t, &o->mem, &o->arena, n),
-        *uses = hd__arena_zeroed(uint8_t, &o->mem, &o->arena, 2 * n);
-    uint32_t *key = hd__arena_array(uint32_t, &o->mem, &o->arena, 2 * n);
+    uint8_t *marks = hd__mem_zeroed(uint8_t, &o->mem, axis->node_count);
+    uint8_t *hides = hd__mem_zeroed(uint8_t, &o->mem, n),
+        *uses = hd__mem_zeroed(uint8_t, &o->mem, 2 * n);
+    uint32_t *key = hd__mem_array(uint32_t, &o->mem, 2 * n);
     hd__strings keys = HD_ZERO;
     bool good;
     keys.seed = o->strings.seed;
@@ -40322,7 +40068,7 @@ static hd_status hd__pprof_measure(hd__pprof_out *o, uint32_t a, uint64_t *size,
                     (a == o->frames ? (uint64_t)(hd__varint_put(number, (uint64_t)o->location[i] + 1) - number) : 6);
     for (uint32_t i = 0; i < o->rows.count && *size <= HD__PPROF_MOST; i++)
         *size += length[hd__heap_row_nodes(&o->rows, i)[a]];
-    hd__mem_cfree(&o->mem, length, axis->node_count, sizeof *length);
+    hd__mem_drop(&o->mem, length);
     return HD_OK;
 }
 
@@ -40416,10 +40162,7 @@ static hd_status hd__pprof_write_profile(hd__pprof_out *o, hd_error *err) {
 static void hd__pprof_out_close(hd__pprof_out *o) {
     for (size_t i = 0; o->made && i < o->count; i++) hd_profile_free(o->made[i]);
     hd_profile_free(o->united);
-    hd__strings_free(&o->mem, &o->strings), hd__strings_free(&o->mem, &o->names);
-    hd__strings_free(&o->mem, &o->objects);
-    hd__arrs_free(&o->mem, &o->object_id, &o->locations, &o->path, &o->message, &o->part);
-    hd__arena_free(&o->mem, &o->arena);
+    hd__mem_end(&o->mem);
 }
 
 HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
@@ -40433,12 +40176,12 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
     o.options = options;
     HD__TRY(hd__pprof_check_heaps(&o, err));
     o.strings.seed = o.names.seed = o.objects.seed = hd__hash_seed();
-    o.made = (hd_profile **)hd__arena_zeros(&o.mem, &o.arena, count, sizeof *o.made);
-    o.unlisted = (uint64_t *)hd__arena_zeros(&o.mem, &o.arena, count, sizeof *o.unlisted);
-    o.counted = (bool *)hd__arena_zeros(&o.mem, &o.arena, count, sizeof *o.counted);
-    o.view = hd__arena_array(hd_breakdown, &o.mem, &o.arena, count);
-    o.row = hd__arena_array(uint32_t *, &o.mem, &o.arena, count);
-    o.order = hd__arena_array(uint32_t, &o.mem, &o.arena, count);
+    o.made = (hd_profile **)hd__mem_zeros(&o.mem, count, sizeof *o.made);
+    o.unlisted = (uint64_t *)hd__mem_zeros(&o.mem, count, sizeof *o.unlisted);
+    o.counted = (bool *)hd__mem_zeros(&o.mem, count, sizeof *o.counted);
+    o.view = hd__mem_array(hd_breakdown, &o.mem, count);
+    o.row = hd__mem_array(uint32_t *, &o.mem, count);
+    o.order = hd__mem_array(uint32_t, &o.mem, count);
     status = o.made && o.unlisted && o.counted && o.view && o.row && o.order ? HD_OK : hd__mem_fail(&o.mem, err);
     if (!status) hd__pprof_order_heaps(&o);
     hd_sink_begin(&o.sink, out);
@@ -40602,13 +40345,10 @@ static bool hd__rows_hash_end(hd__mem *m, hd__rows_hash *h, uint64_t *hash) {
     return true;
 }
 
-static void hd__rows_hash_free(hd__mem *m, hd__rows_hash *h) { hd__arrs_free(m, &h->text, &h->states); }
-
 /* Cells. ----------------------------------------------------------------------------------------- */
 
 struct hd_rows_writer {
     hd__mem mem;
-    hd__arena arena;             /* names of columns */
     hd_options options;
     hd_sink sink;
     hd_sink quote;               /* JSON strings, on their way to the row */
@@ -40805,7 +40545,7 @@ static hd_status hd__rows_add_axis(hd_rows_writer *w, const char *name, hd_error
     if (at < w->axis_count && !strcmp(w->axes[at], name)) return HD_OK;
     if (w->axis_count == HD__ROWS_AXES)
         return hd__fail(err, HD_UNSUPPORTED, "rows of more than %u axes in total", (uint64_t)HD__ROWS_AXES);
-    name = hd__arena_str(&w->mem, &w->arena, hd_cstr(name));
+    name = hd__mem_str(&w->mem, hd_cstr(name));
     if (!name) return hd__mem_fail(&w->mem, err);
     memmove(w->axes + at + 1, w->axes + at, (w->axis_count++ - at) * sizeof *w->axes);
     w->axes[at] = name;
@@ -40824,7 +40564,7 @@ HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *w, const hd_heap *
         if (found || hd__rows_is_profile(name.data)) continue;
         HD__TRY(hd__rows_label_name(w, name, err));
         if (!hd__arr_room(&w->mem, w->labels, 1)) return hd__mem_fail(&w->mem, err);
-        name.data = hd__arena_str(&w->mem, &w->arena, name);
+        name.data = hd__mem_str(&w->mem, name);
         if (!name.data) return hd__mem_fail(&w->mem, err);
         stbds_arrput(w->labels, name);
         memmove(w->labels + at + 1, w->labels + at, (hd__arr_len(w->labels) - 1 - at) * sizeof *w->labels);
@@ -40845,13 +40585,13 @@ static hd_status hd__rows_axis_key(hd_rows_writer *w, uint32_t a, hd_error *err)
         hd__rows_str(w, hd_cstr(w->axes[a]));
         if (w->full) return hd__mem_fail(&w->mem, err);
         key = hd__bytes_text(w->row);
-        key.data = hd__arena_str(&w->mem, &w->arena, key);
+        key.data = hd__mem_str(&w->mem, key);
         if (key.data && w->form == HD_ROWS_JSON) {
             hd__arr_resize(w->row, 0);
             hd__rows_json_text(w, key);
             if (w->full) return hd__mem_fail(&w->mem, err);
             key = hd__bytes_str(w->row + 1, hd__arr_len(w->row) - 2);
-            key.data = hd__arena_str(&w->mem, &w->arena, key);
+            key.data = hd__mem_str(&w->mem, key);
         }
         if (!key.data) return hd__mem_fail(&w->mem, err);
     }
@@ -40925,14 +40665,14 @@ static hd_status hd__rows_columns(const hd_rows_writer *w, hd__rows_heap *x, con
     return hd__fail(err, HD_INVALID, "the rows already written lack a column for an axis of the heap");
 }
 
-/* Puts the heap in canonical order, in the arena's memory. */
-static hd_status hd__rows_sorted(hd_rows_writer *w, hd__rows_heap *x, hd__arena *arena, hd_error *err) {
+/* Puts the heap in canonical order, in scratch memory. */
+static hd_status hd__rows_sorted(hd_rows_writer *w, hd__rows_heap *x, hd__mem *scratch, hd_error *err) {
     hd_breakdown from = hd__heap_view(x->heap);
     hd_rows rows = from.entries;
     hd_axis axes[HD_MAX_AXES];
     uint32_t of[HD_MAX_AXES] = { 0 }, *nodes;
     HD__TRY(hd__rows_columns(w, x, &from, of, err));
-    nodes = hd__arena_array(uint32_t, &w->mem, arena, (size_t)rows.count * rows.axis_count);
+    nodes = hd__mem_array(uint32_t, scratch, (size_t)rows.count * rows.axis_count);
     if (!nodes) return hd__mem_fail(&w->mem, err);
     for (uint32_t i = 0; i < rows.count; i++)
         for (uint32_t a = 0; a < rows.axis_count; a++)
@@ -40942,16 +40682,16 @@ static hd_status hd__rows_sorted(hd_rows_writer *w, hd__rows_heap *x, hd__arena 
         if (of[a] != a) rows.slack = NULL; /* slack depends on the order of axes */
     }
     rows.node = nodes;
-    HD__TRY(hd__axes_order(&w->mem, arena, axes, &rows, nodes, false, NULL, x->view.axis, err));
-    return hd__heap_rows_order(&w->mem, arena, &rows, NULL, &x->view.entries, err);
+    HD__TRY(hd__axes_order(scratch, axes, &rows, nodes, false, NULL, x->view.axis, err));
+    return hd__heap_rows_order(scratch, &rows, NULL, &x->view.entries, err);
 }
 
 /* Allocates the ends of paths, and fails if the paths would be too long. */
-static hd_status hd__rows_measure(hd_rows_writer *w, hd__rows_heap *x, hd__arena *arena, hd_error *err) {
+static hd_status hd__rows_measure(hd_rows_writer *w, hd__rows_heap *x, hd__mem *scratch, hd_error *err) {
     uint64_t size = 0;
     for (uint32_t a = 0; a < x->view.entries.axis_count; a++) {
         hd_axis axis = x->view.axis[a];
-        uint64_t *length = hd__arena_array(uint64_t, &w->mem, arena, axis.node_count);
+        uint64_t *length = hd__mem_array(uint64_t, scratch, axis.node_count);
         if (!length) return hd__mem_fail(&w->mem, err);
         length[0] = 0;
         for (uint32_t i = 1; i < axis.node_count; i++)
@@ -40963,7 +40703,7 @@ static hd_status hd__rows_measure(hd_rows_writer *w, hd__rows_heap *x, hd__arena
         return hd__fail(err, HD_LIMIT, "rows of more than %u bytes: they repeat the callers of every frame; write a "
                                        "trace (chrome, heaps_v2) instead", HD__ROWS_MOST);
     if (x->column[0] == HD_NONE) return HD_OK;
-    x->end = hd__arena_zeroed(hd__rows_end, &w->mem, arena, x->view.axis[x->column[0]].node_count);
+    x->end = hd__mem_zeroed(hd__rows_end, scratch, x->view.axis[x->column[0]].node_count);
     return x->end ? HD_OK : hd__mem_fail(&w->mem, err);
 }
 
@@ -41152,7 +40892,7 @@ static hd_status hd__rows_lines(hd_rows_writer *w, hd__rows_heap *x, hd_error *e
 
 HEAPDUMP_API hd_status hd_rows_writer_add(hd_rows_writer *w, const hd_heap *heap, hd_error *err) {
     HD__NEED(w && heap, err);
-    hd__arena arena = { NULL, NULL, 0 };
+    hd__mem scratch = hd__mem_part(&w->mem);
     hd__rows_heap x = HD_ZERO;
     hd_status status;
     x.heap = heap;
@@ -41164,10 +40904,10 @@ HEAPDUMP_API hd_status hd_rows_writer_add(hd_rows_writer *w, const hd_heap *heap
     hd__arr_resize(w->path, 0);
     hd__rows_hash_cut(&w->hash, 0);
     status = hd__rows_check(w, heap, err);
-    if (!status) status = hd__rows_sorted(w, &x, &arena, err);
-    if (!status) status = hd__rows_measure(w, &x, &arena, err);
+    if (!status) status = hd__rows_sorted(w, &x, &scratch, err);
+    if (!status) status = hd__rows_measure(w, &x, &scratch, err);
     if (!status) status = hd__rows_lines(w, &x, err);
-    hd__arena_free(&w->mem, &arena);
+    hd__mem_end(&scratch);
     return status ? status : w->sink.status ? hd_sink_end(&w->sink, "rows", err) : HD_OK;
 }
 
@@ -41189,13 +40929,7 @@ HEAPDUMP_API hd_rows_writer *hd_rows_writer_create(hd_rows_form form, hd_out out
     return w;
 }
 
-HEAPDUMP_API void hd_rows_writer_free(hd_rows_writer *w) {
-    if (!w) return;
-    hd__rows_hash_free(&w->mem, &w->hash);
-    hd__arrs_free(&w->mem, &w->labels, &w->row, &w->path, &w->spare, &w->nodes);
-    hd__arena_free(&w->mem, &w->arena);
-    hd__object_delete(w);
-}
+HEAPDUMP_API void hd_rows_writer_free(hd_rows_writer *w) { hd__object_free(w); }
 
 HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows_form form, const hd_options *options,
                                      hd_out out, hd_error *err) {
@@ -41271,7 +41005,6 @@ typedef struct hd__rows_in {
     hd_reporter *report;
     const hd_options *options;
     hd__mem *m;
-    hd__arena arena;
     bool json, full;             /* full: out of memory for a row */
     bool fits;                   /* no error in the current row so far */
     hd_error *err;
@@ -41335,7 +41068,7 @@ static hd_status hd__rows_path_column(hd__rows_in *x, hd_str name, unsigned what
     if (what == HD__ROWS_PATH && (hd__text_is(called, "backtrace") || hd__text_is(called, "type")))
         return hd__fail_at(x->err, HD_MALFORMED, hd_window_offset(x->w), 0, "the column '%S' must be called %s", name,
                            hd__text_is(called, "type") ? "type" : "stack");
-    path->axis = hd__arena_str(x->m, &x->arena, called);
+    path->axis = hd__mem_str(x->m, called);
     if (!path->axis) return hd__mem_fail(x->m, x->err);
     *axis = x->path_count++;
     return HD_OK;
@@ -41358,7 +41091,7 @@ static hd_status hd__rows_column_add(hd__rows_in *x, hd_str name) {
                            (uint64_t)HD__ROWS_COLUMNS);
     if (!hd__arr_room(x->m, x->columns, 1)) return hd__mem_fail(x->m, x->err);
     c.name.len = name.len;
-    c.name.data = hd__arena_str(x->m, &x->arena, name);
+    c.name.data = hd__mem_str(x->m, name);
     if (!c.name.data) return hd__mem_fail(x->m, x->err);
     c.axis = HD_NONE;
     if (c.what == HD__ROWS_STACK || c.what == HD__ROWS_TYPE || c.what == HD__ROWS_PATH)
@@ -41509,7 +41242,7 @@ static hd_status hd__rows_make_key(hd__rows_in *x, const hd_heap *label, bool cu
 /* Copies a text of the row to the dump. NULL: out of memory. */
 static const char *hd__rows_kept(hd__rows_in *x, const hd__rows_column *c) {
     hd_dump *d = x->dump;
-    uint32_t number = hd__strings_add(&d->mem, &d->arena, &d->texts, hd__rows_cell(x, c));
+    uint32_t number = hd__strings_add(&d->mem, &d->texts, hd__rows_cell(x, c));
     return number == HD_NONE ? NULL : d->texts.strings[number].data;
 }
 
@@ -41531,7 +41264,7 @@ static bool hd__rows_texts(hd__rows_in *x, hd_heap *label) {
         if (!hd__dump_text(x->dump, &labels[n].name) || !labels[n].value) return false;
         n++;
     }
-    own = n ? hd__arena_array(hd_label, &x->dump->mem, &x->dump->arena, n) : NULL;
+    own = n ? hd__mem_array(hd_label, &x->dump->mem, n) : NULL;
     if (n && !own) return false;
     if (n) memcpy(own, labels, n * sizeof *own);
     label->labels = own;
@@ -42384,6 +42117,7 @@ static hd_status hd__rows_finish(hd__rows_in *x) {
 
 static hd_status hd__rows_load(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err) {
     hd__rows_in x = HD_ZERO;
+    hd__mem scratch = hd__mem_part(&dump->mem);
     hd_status status;
     x.dump = dump;
     x.w = hd_dump_window(dump, in);
@@ -42391,22 +42125,15 @@ static hd_status hd__rows_load(hd_dump *dump, hd_in in, const hd_options *option
     x.report = hd_dump_reporter(dump);
     x.options = options;
     x.err = err;
-    x.m = &dump->mem;
+    x.m = &scratch;
     x.seed = hd__hash_seed();
     x.sum = x.looked_up = HD_NONE;
     for (unsigned i = 0; i < HD__ROWS_FIXED; i++) x.of[i] = HD_NONE;
     status = hd__rows_all(&x);
     if (!status) status = hd__rows_finish(&x);
     if (status && !err->line) err->line = hd_window_line(x.w, hd_window_offset(x.w));
-    for (size_t i = 0; i < hd__arr_len(x.sums); i++) {
-        hd_profile_free(x.sums[i].cells);
-        hd__arrs_free(x.m, &x.sums[i].unlisted, &x.sums[i].slack);
-    }
-    for (uint32_t p = 0; p < HD__ROWS_AXES; p++) hd__arrs_free(x.m, &x.path[p].text, &x.path[p].frames);
-    hd__set_free(x.m, &x.index);
-    hd__arrs_free(x.m, &x.columns, &x.sums, &x.keys, &x.key, &x.lead, &x.scratch, &x.name);
-    hd__rows_hash_free(x.m, &x.hash);
-    hd__arena_free(x.m, &x.arena);
+    for (size_t i = 0; i < hd__arr_len(x.sums); i++) hd_profile_free(x.sums[i].cells);
+    hd__mem_end(&scratch);
     return status;
 }
 

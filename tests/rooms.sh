@@ -54,7 +54,7 @@ rows     rows
 prefixes='
 platform          atomic mutex cancel pages large libc
 text              text utf8 error fail try need
-memory            mem arr arrs bytes object arena limits options report
+memory            mem arr arrs bytes object limits options report
 numbers           u128 sum number le varint
 sets              set sets hash sort strings
 io                in out os file window packed sink

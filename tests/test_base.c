@@ -247,7 +247,7 @@ static void blocks_of_any_size_keep_their_bytes(void **state) {
     assert_null(a.allocate(a.user, other, 2500000, 0));
 }
 
-/* Arrays and arenas ---------------------------------------------------------------------------- */
+/* Arrays and small pieces ------------------------------------------------------------------------ */
 
 static void arrays_hold_what_was_pushed(void **state) {
     hd__faults f = { 0 };
@@ -297,7 +297,6 @@ static void an_array_that_cannot_grow_stays(void **state) {
 static void absurd_sizes_are_refused_unasked(void **state) {
     hd__faults f = { 0 };
     hd__mem m = mem_of(&f, 0);
-    hd__arena arena = { 0 };
     struct { char bytes[24]; } *a = NULL;
     (void)state;
     assert_false(hd__arr_room(&m, a, SIZE_MAX));
@@ -309,28 +308,27 @@ static void absurd_sizes_are_refused_unasked(void **state) {
     assert_false(hd__arr_room(&m, a, SIZE_MAX));
     assert_false(hd__arr_room(&m, a, SIZE_MAX - 1));
     assert_null(hd__mem_calloc(&m, SIZE_MAX / 8 + 2, 8));
-    assert_null(hd__arena_take(&m, &arena, SIZE_MAX / 8 + 2, 8));
-    assert_null(hd__arena_take(&m, &arena, SIZE_MAX, 1));
+    assert_null(hd__mem_take(&m, SIZE_MAX / 8 + 2, 8));
+    assert_null(hd__mem_take(&m, SIZE_MAX, 1));
     assert_int_equal(f.count, 1);
     hd__arr_free(&m, a);
-    hd__arena_free(&m, &arena);
+    hd__mem_end(&m);
     assert_int_equal(f.live, 0);
 }
 
-static void arena_blocks_are_aligned_and_apart(void **state) {
+static void pieces_are_aligned_and_apart(void **state) {
     enum { N = 3000 };
     static unsigned char *block[N];
     static size_t size[N];
     hd__faults f = { 0 };
     hd__mem m = mem_of(&f, 0);
-    hd__arena arena = { 0 };
     uint64_t seed = 2;
     (void)state;
     for (int i = 0; i < N; i++) {
         size_t element = (size_t[]){ 1, 4, 8, 24 }[hd__test_below(&seed, 4)];
         size_t n = hd__test_below(&seed, hd__test_below(&seed, 100) ? 20 : 20000);
         size[i] = n * element;
-        block[i] = (unsigned char *)hd__arena_take(&m, &arena, n, element);
+        block[i] = (unsigned char *)hd__mem_take(&m, n, element);
         assert_non_null(block[i]);
         assert_int_equal((uintptr_t)block[i] % 16, 0);
         memset(block[i], i & 255, size[i]);
@@ -338,74 +336,119 @@ static void arena_blocks_are_aligned_and_apart(void **state) {
     for (int i = 0; i < N; i++)
         for (size_t k = 0; k < size[i]; k++)
             if (block[i][k] != (i & 255)) fail_msg("block %d was overwritten", i);
-    hd__arena_free(&m, &arena);
+    hd__mem_end(&m);
     assert_int_equal(f.live, 0);
     assert_int_equal(m.used, 0);
     assert_null(f.misuse);
-    assert_null(arena.chunks);
-    hd__arena_free(&m, &arena);
+    assert_null(m.blocks);
+    hd__mem_end(&m);
 }
 
-static void a_big_block_leaves_the_chunk_in_use(void **state) {
+static void a_big_piece_leaves_the_chunk_in_use(void **state) {
     hd__faults f = { 0 };
     hd__mem m = mem_of(&f, 0);
-    hd__arena arena = { 0 };
     (void)state;
-    char *first = (char *)hd__arena_take(&m, &arena, 1, 16);
-    char *big = (char *)hd__arena_take(&m, &arena, 1 << 20, 1);
-    char *second = (char *)hd__arena_take(&m, &arena, 1, 16);
+    char *first = (char *)hd__mem_take(&m, 1, 16);
+    char *big = (char *)hd__mem_take(&m, 1 << 20, 1);
+    char *second = (char *)hd__mem_take(&m, 1, 16);
     assert_non_null(big);
     assert_ptr_equal(second, first + 16);
     assert_int_equal(f.count, 2);
     /* Many small blocks share few chunks. */
-    for (int i = 0; i < 65536; i++) assert_non_null(hd__arena_take(&m, &arena, 1, 16));
+    for (int i = 0; i < 65536; i++) assert_non_null(hd__mem_take(&m, 1, 16));
     assert_true(f.count < 40);
     assert_true(f.live < (1 << 20) + (5 << 18));
-    hd__arena_free(&m, &arena);
+    hd__mem_end(&m);
     assert_int_equal(f.live, 0);
 }
 
 /* NULL means that memory ran out, so a block of 0 bytes needs an address too. */
-static void an_arena_gives_nothing_too(void **state) {
+static void a_piece_of_nothing_has_an_address(void **state) {
     hd__faults f = { 0 };
     hd__mem m = mem_of(&f, 0);
-    hd__arena arena = { 0 };
     (void)state;
-    assert_non_null(hd__arena_take(&m, &arena, 0, 8));
-    assert_non_null(hd__arena_take(&m, &arena, 0, 8));
-    hd__arena_free(&m, &arena);
+    assert_non_null(hd__mem_take(&m, 0, 8));
+    assert_non_null(hd__mem_take(&m, 0, 8));
+    hd__mem_end(&m);
     assert_int_equal(f.live, 0);
 }
 
-static void arena_strings_end_with_nul(void **state) {
+static void copied_strings_end_with_nul(void **state) {
     hd__faults f = { 0 };
     hd__mem m = mem_of(&f, 0);
-    hd__arena arena = { 0 };
     (void)state;
     for (int i = 0; i < 100; i++) { /* in fresh and in used memory */
-        assert_string_equal(hd__arena_str(&m, &arena, str(NULL, 0)), "");
-        assert_string_equal(hd__arena_str(&m, &arena, str("abcd", 2)), "ab");
+        assert_string_equal(hd__mem_str(&m, str(NULL, 0)), "");
+        assert_string_equal(hd__mem_str(&m, str("abcd", 2)), "ab");
     }
-    hd__arena_free(&m, &arena);
+    hd__mem_end(&m);
     assert_int_equal(f.live, 0);
 }
 
-static void an_arena_has_its_owners_limit(void **state) {
+static void pieces_have_their_owners_limit(void **state) {
     hd__faults f = { 0 };
     hd__mem m = mem_of(&f, 5000);
-    hd__arena arena = { 0 };
     int n = 0;
     (void)state;
-    while (n < 1000 && hd__arena_take(&m, &arena, 100, 1)) n++;
+    while (n < 1000 && hd__mem_take(&m, 100, 1)) n++;
     assert_in_range(n, 10, 50);
     assert_int_equal(hd__mem_fail(&m, NULL), HD_LIMIT);
     assert_true(f.peak <= 5000);
-    hd__arena_free(&m, &arena);
+    hd__mem_end(&m);
     m = hd__mem_make((hd_allocator){ no_memory_at_all, NULL }, 5000);
-    assert_null(hd__arena_take(&m, &arena, 1, 1));
-    assert_null(hd__arena_str(&m, &arena, hd_cstr("x")));
+    assert_null(hd__mem_take(&m, 1, 1));
+    assert_null(hd__mem_str(&m, hd_cstr("x")));
     assert_int_equal(hd__mem_fail(&m, NULL), HD_OUT_OF_MEMORY);
     assert_int_equal(m.used, 0);
+}
+
+static void a_part_counts_in_its_object_and_ends_before_it(void **state) {
+    hd__faults f = { 0 };
+    hd__mem m = mem_of(&f, 5000), part = hd__mem_part(&m);
+    uint32_t *kept = NULL, *gone = NULL;
+    (void)state;
+    assert_true(hd__arr_push(&m, kept, 7u));
+    uint64_t used = m.used;
+    assert_true(hd__arr_room(&part, gone, 1000));
+    assert_non_null(hd__mem_take(&part, 1, 16));
+    assert_int_equal(m.used, used + part.used);
+    assert_int_equal(f.live, m.used);
+    assert_null(hd__mem_calloc(&part, 1000, 1)); /* the limit of the object */
+    assert_int_equal(hd__mem_fail(&m, NULL), HD_LIMIT);
+    hd__mem_end(&part);
+    assert_int_equal(part.used, 0);
+    assert_int_equal(m.used, used);
+    assert_int_equal(kept[0], 7);
+    assert_non_null(hd__mem_take(&part, 1, 16)); /* it can be used again */
+    hd__mem_end(&part);
+    hd__mem_end(&m);
+    assert_int_equal(f.live, 0);
+    assert_null(f.misuse);
+}
+
+/* Blocks that are freed or grow in any order stay in the list of their object. */
+static void an_object_frees_all_blocks_that_are_left(void **state) {
+    enum { N = 50 };
+    hd__faults f = { 0 };
+    hd__mem m = mem_of(&f, 0);
+    unsigned char *block[N] = { 0 };
+    uint64_t seed = 9;
+    (void)state;
+    for (int i = 0; i < 5000; i++) {
+        unsigned char **b = &block[hd__test_below(&seed, N)];
+        size_t size = hd__test_below(&seed, 3) ? 1 + hd__test_below(&seed, 500) : 0;
+        if (size) *b = (unsigned char *)hd__mem_resize(&m, *b, size), memset(*b, 0x5a, size);
+        else hd__mem_drop(&m, *b), *b = NULL;
+    }
+    size_t left = 0, listed = 0;
+    for (int i = 0; i < N; i++) left += block[i] != NULL;
+    for (hd__mem_block *b = m.blocks; b; b = b->next) listed++;
+    assert_in_range(left, 20, N);
+    assert_int_equal(listed, left);
+    hd__mem_end(&m);
+    assert_int_equal(f.live, 0);
+    assert_int_equal(m.used, 0);
+    assert_null(f.misuse);
 }
 
 /* Hashes, maps, sorting ------------------------------------------------------------------------ */
@@ -485,7 +528,6 @@ static void distinct_strings_are_numbered(void **state) {
     static uint8_t length[N];
     hd__faults f = { 0 };
     hd__mem m = mem_of(&f, 0);
-    hd__arena arena = { 0 };
     hd__strings s = { 0 };
     uint32_t distinct = 0;
     uint64_t seed = 4;
@@ -505,14 +547,14 @@ static void distinct_strings_are_numbered(void **state) {
         }
         if (known[base + code] == HD_NONE) known[base + code] = distinct++;
         first[i] = known[base + code];
-        assert_int_equal(hd__strings_add(&m, &arena, &s, str(text[i], length[i])), first[i]);
+        assert_int_equal(hd__strings_add(&m, &s, str(text[i], length[i])), first[i]);
     }
     assert_int_equal(hd__arr_len(s.strings), distinct);
     for (uint32_t i = 0; i < N; i++)
         assert_true(hd_str_equal(s.strings[first[i]], str(text[i], length[i])));
     assert_true(f.live < 100000); /* memory for the copies of distinct strings, not for 20,000 strings */
     hd__strings_free(&m, &s);
-    hd__arena_free(&m, &arena);
+    hd__mem_end(&m);
     assert_int_equal(f.live, 0);
     assert_null(f.misuse);
 }
@@ -522,23 +564,22 @@ static void a_string_that_does_not_fit_is_not_numbered(void **state) {
     (void)state;
     HD__EACH_FAULT(f) {
         hd__mem m = mem_of(&f, 0);
-        hd__arena arena = { 0 };
         hd__strings s = { 0 };
         int refused = 0;
         for (uint32_t i = 0; i < 200; i++) {
             hd_str name = str((char *)&i, 4);
-            uint32_t n = hd__strings_add(&m, &arena, &s, name);
+            uint32_t n = hd__strings_add(&m, &s, name);
             if (n == HD_NONE) {
                 refused++;
                 assert_int_equal(hd__arr_len(s.strings), i);
                 assert_int_equal(s.index.count, i);
-                n = hd__strings_add(&m, &arena, &s, name);
+                n = hd__strings_add(&m, &s, name);
             }
             assert_int_equal(n, i);
         }
         assert_int_equal(refused, f.failed);
         hd__strings_free(&m, &s);
-        hd__arena_free(&m, &arena);
+        hd__mem_end(&m);
         assert_int_equal(m.used, 0);
     }
     assert_true(f.fail_at > 10);
@@ -567,16 +608,15 @@ static void strings_of_one_hash_stay_apart(void **state) {
     qsort(found, N, sizeof *found, by_value);
     for (uint32_t i = 1; i < N; i++) {
         hd_str a = str((char *)&text[found[i - 1] % N], 8), b = str((char *)&text[found[i] % N], 8);
-        hd__arena arena = { 0 };
         hd__strings s = { 0 };
         if (found[i - 1] >> BITS != found[i] >> BITS) continue;
         pairs++;
         s.seed = 7;
-        assert_int_equal(hd__strings_add(&m, &arena, &s, a), 0);
-        assert_int_equal(hd__strings_add(&m, &arena, &s, b), 1);
-        assert_int_equal(hd__strings_add(&m, &arena, &s, a), 0);
+        assert_int_equal(hd__strings_add(&m, &s, a), 0);
+        assert_int_equal(hd__strings_add(&m, &s, b), 1);
+        assert_int_equal(hd__strings_add(&m, &s, a), 0);
         hd__strings_free(&m, &s);
-        hd__arena_free(&m, &arena);
+        hd__mem_end(&m);
     }
     assert_true(pairs > 0);
 }
@@ -799,9 +839,10 @@ int main(void) {
         T(blocks_of_any_size_keep_their_bytes),
         T(pages_grow_shrink_and_go),
         T(arrays_hold_what_was_pushed), T(an_array_that_cannot_grow_stays),
-        T(absurd_sizes_are_refused_unasked), T(arena_blocks_are_aligned_and_apart),
-        T(a_big_block_leaves_the_chunk_in_use), T(an_arena_gives_nothing_too),
-        T(arena_strings_end_with_nul), T(an_arena_has_its_owners_limit),
+        T(absurd_sizes_are_refused_unasked), T(pieces_are_aligned_and_apart),
+        T(a_big_piece_leaves_the_chunk_in_use), T(a_piece_of_nothing_has_an_address),
+        T(copied_strings_end_with_nul), T(pieces_have_their_owners_limit),
+        T(a_part_counts_in_its_object_and_ends_before_it), T(an_object_frees_all_blocks_that_are_left),
         T(mixing_needs_no_wide_integers), T(lengths_and_zeros_are_hashed),
         T(no_word_makes_strings_collide), T(distinct_strings_are_numbered),
         T(a_string_that_does_not_fit_is_not_numbered), T(strings_of_one_hash_stay_apart),

@@ -160,15 +160,14 @@ static uint32_t entry_above(const hd_breakdown *all, uint32_t e) {
 
 static uint64_t written_of(const hd_breakdown *all, const uint8_t *listed) {
     hd__mem m = hd__mem_options(NULL);
-    hd__arena arena = { 0 };
     hd_breakdown *some;
     hd_rows rows;
     uint64_t bytes;
-    assert_int_equal(hd__heap_rows_listed(&m, &arena, &all->entries, listed, &rows, NULL), HD_OK);
+    assert_int_equal(hd__heap_rows_listed(&m, &all->entries, listed, &rows, NULL), HD_OK);
     assert_int_equal(hd__breakdown_seal(hd__mem_options(NULL), all->axis, rows, NULL, &some, NULL), HD_OK);
     bytes = written(some);
     hd_breakdown_free(some);
-    hd__arena_free(&m, &arena);
+    hd__mem_end(&m);
     return bytes;
 }
 
@@ -232,9 +231,8 @@ static double explained(const hd_breakdown *all, const hd_breakdown *chosen_from
     uint32_t n = 0;
     hd_rows atoms;
     hd__mem m = hd__mem_options(NULL);
-    hd__arena arena = { 0 };
     const uint64_t *whole;
-    assert_int_equal(hd__budget_residuals(&m, &arena, all, &atoms, &whole, NULL), HD_OK);
+    assert_int_equal(hd__budget_residuals(&m, all, &atoms, &whole, NULL), HD_OK);
     for (uint32_t i = 0; i < atoms.count; i++) {
         uint64_t set = 0;
         uint32_t k = 0;
@@ -253,7 +251,7 @@ static double explained(const hd_breakdown *all, const hd_breakdown *chosen_from
         total += atoms.amount[i].bytes;
     }
     for (uint32_t k = 0; k < n; k++) bits -= (double)bytes[k] * log2((double)bytes[k] / (double)total);
-    hd__arena_free(&m, &arena);
+    hd__mem_end(&m);
     return bits;
 }
 

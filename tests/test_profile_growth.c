@@ -255,8 +255,7 @@ static void atoms_are_bytes_of_entries_without_their_children(void **state) {
         const uint64_t *whole;
         hd_rows atoms;
         hd__mem m = hd__mem_options(NULL);
-        hd__arena arena = { 0 };
-        assert_int_equal(hd__budget_residuals(&m, &arena, b, &atoms, &whole, NULL), HD_OK);
+        assert_int_equal(hd__budget_residuals(&m, b, &atoms, &whole, NULL), HD_OK);
         for (uint32_t e = n; e-- > 0;) {
             uint64_t below = 0;
             for (uint32_t i = e + 1; i < n; i++)
@@ -266,7 +265,7 @@ static void atoms_are_bytes_of_entries_without_their_children(void **state) {
             assert_int_equal(whole[e], rest[e] + below);
         }
         free(rest);
-        hd__arena_free(&m, &arena);
+        hd__mem_end(&m);
         hd_breakdown_free(b);
     }
 }
@@ -326,8 +325,7 @@ static void budgets_list_the_largest_gain_each_time(void **state) {
         const uint64_t *whole;
         hd_rows atoms;
         hd__mem m = hd__mem_options(NULL);
-        hd__arena arena = { 0 };
-        assert_int_equal(hd__budget_residuals(&m, &arena, b, &atoms, &whole, NULL), HD_OK);
+        assert_int_equal(hd__budget_residuals(&m, b, &atoms, &whole, NULL), HD_OK);
         memset(candidates, 1, n);
         /* an entry that has all bytes of its parent along axis 0 explains nothing new */
         for (uint32_t e = 1; e < n; e++) {
@@ -341,7 +339,7 @@ static void budgets_list_the_largest_gain_each_time(void **state) {
             assert_int_equal(hd_breakdown_cut(b, &(hd_cutoff){ .max_entries = most }, NULL, &cut, NULL), HD_OK);
             hd_rows some;
             hd_breakdown *expected;
-            assert_int_equal(hd__heap_rows_listed(&m, &arena, &b->entries, listed, &some, NULL), HD_OK);
+            assert_int_equal(hd__heap_rows_listed(&m, &b->entries, listed, &some, NULL), HD_OK);
             assert_int_equal(hd__breakdown_seal(hd__mem_options(NULL), b->axis, some, NULL, &expected, NULL), HD_OK);
             assert_true(breakdowns_equal(cut, expected));
             found += cut->entries.count;
@@ -351,7 +349,7 @@ static void budgets_list_the_largest_gain_each_time(void **state) {
         test_portions = 8;
         assert_true(found > 0);
         free(candidates), free(listed);
-        hd__arena_free(&m, &arena);
+        hd__mem_end(&m);
         hd_breakdown_free(b);
     }
 }
@@ -362,8 +360,7 @@ static void names_are_paid_for_once(void **state) {
     for (int round = 0; round < 200; round++) {
         hd_breakdown *b = random_breakdown(&r);
         hd__mem m = hd__mem_options(NULL);
-        hd__arena arena = { 0 };
-        hd__budget x = { .m = &m, .arena = &arena, .b = b };
+        hd__budget x = { .m = &m, .b = b };
         for (uint32_t a = 0; a < b->entries.axis_count; a++) {
             uint32_t n = b->axis[a].node_count;
             bool *seen = calloc(n, 1);
@@ -384,7 +381,7 @@ static void names_are_paid_for_once(void **state) {
             }
             free(seen);
         }
-        hd__arena_free(&m, &arena);
+        hd__mem_end(&m);
         hd_breakdown_free(b);
     }
 }
