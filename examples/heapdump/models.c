@@ -166,11 +166,11 @@ static void put_proposal(FILE *out, const arguments *a, proposal *p) {
 void suspects_defaults(arguments *a) { a->heaps.live_kind = true, a->heaps.last_dump = a->view.frames_hidden; }
 
 int run_suspects(const arguments *a) {
-    hd_dump **dumps = needed(calloc((size_t)a->input.file_count, sizeof *dumps));
-    chosen *c = needed(calloc((size_t)a->input.file_count, sizeof *c));
+    FREED hd_dump **dumps = needed(calloc((size_t)a->input.file_count, sizeof *dumps));
+    FREED chosen *c = needed(calloc((size_t)a->input.file_count, sizeof *c));
     int graphs = 0, read = 0, chose = 0, status = DONE;
     answer r;
-    if (a->view.frames_hidden) return free(dumps), free(c), run_hidden(a);
+    if (a->view.frames_hidden) return run_hidden(a);
     for (; read < a->input.file_count && !status; read++) {
         status = read_dump(a->input.files[read], &a->input, &dumps[read]);
         if (!status) graphs += hd_dump_graph(dumps[read]) != NULL;
@@ -189,7 +189,7 @@ int run_suspects(const arguments *a) {
         }
     if (!status) status = answer_open(&r, a, graphs ? "graphs" : "series");
     if (!status) {
-        char *text;
+        FREED char *text = NULL;
         size_t size;
         FILE *to = r.text;
         proposal next = { .name = NULL };
@@ -202,11 +202,9 @@ int run_suspects(const arguments *a) {
         put_lines_wrapped(to, a, text);
         if (!a->view.json) put_proposal(to, a, &next);
         else free(next.name);
-        free(text);
         status = answer_close(&r, DONE) || bad ? BAD_INPUT : DONE;
     }
     for (int i = 0; i < chose; i++) chosen_free(&c[i]);
     for (int i = 0; i < a->input.file_count; i++) hd_dump_free(dumps[i]);
-    free(c), free(dumps);
     return status;
 }

@@ -106,9 +106,9 @@ static int check_heap(const arguments *a, const chosen *y, const hd_heap *before
 
 /* Checks the last heaps of each process in y against their counterparts in x. */
 static int check_all(const arguments *a, const chosen *x, const chosen *y, checks *c) {
-    bool *in_x = needed(calloc(x->count + 1, 1)), *in_y = needed(calloc(y->count + 1, 1));
-    bool *left = needed(calloc(y->count + 1, 1));
-    ptrdiff_t *mate = needed(calloc(x->count + 1, sizeof *mate));
+    FREED bool *in_x = needed(calloc(x->count + 1, 1)), *in_y = needed(calloc(y->count + 1, 1));
+    FREED bool *left = needed(calloc(y->count + 1, 1));
+    FREED ptrdiff_t *mate = needed(calloc(x->count + 1, sizeof *mate));
     int status = DONE;
     mark_picked(x, NULL, true, in_x);
     mark_picked(y, NULL, true, in_y);
@@ -120,7 +120,6 @@ static int check_all(const arguments *a, const chosen *x, const chosen *y, check
             if (in_x[k] && mate[k] == (ptrdiff_t)i) before = &x->heaps[k];
         status = check_heap(a, y, before, &y->heaps[i], c);
     }
-    free(in_x), free(in_y), free(left), free(mate);
     c->z = quantile(FALSE_ALARMS / (double)(c->count ? c->count : 1)); /* Bonferroni */
     return status;
 }

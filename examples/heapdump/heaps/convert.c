@@ -88,8 +88,8 @@ static void warn_lost(const char *to, const left_out *l) {
    each allocator. Returns the number of dropped heaps. */
 static size_t keep_last_dump(chosen *c) {
     size_t n, kept = 0, before = c->count;
-    bool *picked = needed(calloc(c->count + 1, 1));
-    const hd_heap **sorted;
+    FREED bool *picked = needed(calloc(c->count + 1, 1));
+    FREED const hd_heap **sorted = NULL;
     mark_picked(c, NULL, true, picked);
     sorted = sorted_heaps(c->heaps, c->count, picked, by_process_and_time, &n);
     for (size_t i = n; i-- > 0;) {
@@ -100,7 +100,6 @@ static size_t keep_last_dump(chosen *c) {
     for (size_t i = 0; i < before; i++)
         if (picked[i]) c->heaps[kept++] = c->heaps[i];
     c->count = kept;
-    free(sorted), free(picked);
     return before - kept;
 }
 
@@ -376,9 +375,8 @@ int check_to(const arguments *a) {
 /* Writes the chosen heaps, with the scalars of their dumps if the format holds scalars. */
 static int convert_chosen(const arguments *a, const chosen *c, const hd_places *places) {
     size_t others = other_scalars(c->dump), count = hd_dump_scalar_count(c->dump);
-    hd_scalar *scalars = needed(calloc(count + 1, sizeof *scalars));
+    FREED hd_scalar *scalars = needed(calloc(count + 1, sizeof *scalars));
     hd_chrome_dumps dumps = { .heaps = c->heaps, .heap_count = c->count, .scalars = scalars };
-    int status;
     for (size_t i = 0; i < count && takes_scalars(&a->out); i++) {
         const hd_scalar *s = hd_dump_scalar(c->dump, i);
         for (size_t k = 0; k < c->count; k++) {
@@ -388,10 +386,8 @@ static int convert_chosen(const arguments *a, const chosen *c, const hd_places *
             break;
         }
     }
-    status = write_condensed(&a->out, &a->cut, &dumps, places, dumps.scalar_count ? 0 : others,
-                             other_facts(c->dump, heaps_format(&a->out)));
-    free(scalars);
-    return status;
+    return write_condensed(&a->out, &a->cut, &dumps, places, dumps.scalar_count ? 0 : others,
+                           other_facts(c->dump, heaps_format(&a->out)));
 }
 
 /* Writes the chosen heaps of the file in the format of --to. */

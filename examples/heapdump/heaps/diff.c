@@ -186,7 +186,7 @@ static int diff_renamed(comparing *d, const pair *p, char *const *places) {
 
 static int diff_pairs(comparing *d, const pair *pairs, size_t count, char *const *places) {
     size_t shown;
-    sized_heap *order = by_change(d, pairs, count, &shown);
+    FREED sized_heap *order = by_change(d, pairs, count, &shown);
     int status = DONE, bad;
     for (size_t k = 0; k < shown; k++) {
         const pair *p = &pairs[order[k].number];
@@ -198,7 +198,6 @@ static int diff_pairs(comparing *d, const pair *pairs, size_t count, char *const
         if (bad) status = BAD_INPUT;
     }
     if (!d->a->view.json) put_smaller(d->to.text, d->a, &d->screen, "changes", order, shown, count);
-    free(order);
     return status;
 }
 
@@ -211,8 +210,8 @@ static bool has_peak(const chosen *c) {
 static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
     size_t other_kinds = x->other_kinds;
     const arguments *a = d->a;
-    bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
-    pair *pairs = needed(calloc(x->count + y->count + 1, sizeof *pairs));
+    FREED bool *in_x = needed(calloc(x->count, 1)), *in_y = needed(calloc(y->count, 1));
+    FREED pair *pairs = needed(calloc(x->count + y->count + 1, sizeof *pairs));
     char *places[2] = { place_of(x, a->heaps.before), place_of(y, a->heaps.after) };
     bool bad = pick(x, a->heaps.before, x != y, in_x) || pick(y, a->heaps.after, true, in_y);
     int status;
@@ -231,7 +230,7 @@ static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
             put_next(d->to.text, &d->screen, a, "who allocates it", "diff", "--invert", x->file,
                      x != y ? y->file : NULL, NULL);
     }
-    free(in_x), free(in_y), free(pairs), free(places[0]), free(places[1]);
+    free(places[0]), free(places[1]);
     return status;
 }
 

@@ -123,7 +123,8 @@ static bool read_sequence(machine *m, unsigned depth) {
 }
 
 static bool read_choice(machine *m, unsigned depth) {
-    size_t from = m->count, *ends = NULL, count = 0;
+    size_t from = m->count, count = 0;
+    FREED size_t *ends = NULL;
     bool good = read_sequence(m, depth);
     while (good && m->at < m->end && *m->at == '|') {
         m->at++;
@@ -136,7 +137,6 @@ static bool read_choice(machine *m, unsigned depth) {
     }
     for (size_t i = 0; i < count; i++)
         m->code[ends[i]].to[0] = m->code[ends[i]].to[1] = (int32_t)(m->count - ends[i]);
-    free(ends);
     return good;
 }
 
@@ -233,7 +233,7 @@ static void warn_unused(const char *why) {
 /* Marks hidden nodes of the backtrace. Like pprof, never hides a frame above the first user frame. */
 static bool *cut_nodes(const hd_axis *axis, machine *drop, machine *keep, size_t *dropped) {
     bool *cut = needed(calloc(axis->node_count, sizeof *cut));
-    bool *inside = needed(calloc(axis->node_count, sizeof *inside));
+    FREED bool *inside = needed(calloc(axis->node_count, sizeof *inside));
     static uint64_t left = STEPS_MOST;
     for (uint32_t i = 1; i < axis->node_count; i++) {
         hd_str name = plain(hd_frame_parse(axis->node_name[i]).function);
@@ -245,7 +245,6 @@ static bool *cut_nodes(const hd_axis *axis, machine *drop, machine *keep, size_t
         *dropped += cut[i];
     }
     if (!left) memset(cut, 0, axis->node_count * sizeof *cut), *dropped = 0, warn_unused("takes too long to match");
-    free(inside);
     return cut;
 }
 

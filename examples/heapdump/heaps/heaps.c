@@ -238,7 +238,7 @@ hd_status (*heaps_view)(const arguments *a, const hd_dump *dump, size_t number, 
 
 /* Keeps only the last dump of each process. */
 static void keep_last(chosen *c) {
-    bool *picked = needed(calloc(c->count + 1, 1));
+    FREED bool *picked = needed(calloc(c->count + 1, 1));
     size_t n = 0;
     mark_picked(c, NULL, true, picked);
     for (size_t i = 0; i < c->count; i++) {
@@ -252,7 +252,6 @@ static void keep_last(chosen *c) {
     }
     c->earlier = c->count - n;
     c->count = n;
-    free(picked);
 }
 
 static bool has_live(const heap_options *which, const hd_dump *dump) {
@@ -385,7 +384,7 @@ static bool same_sum(const hd_heap *x, const hd_heap *y) {
 /* Marks the heaps to work on: all of dump `id`, or without an id the first or last heap of each process. */
 void mark_picked(const chosen *c, const char *id, bool last, bool *picked) {
     size_t n;
-    const hd_heap **sorted;
+    FREED const hd_heap **sorted = NULL;
     for (size_t i = 0; i < c->count; i++) picked[i] = id && same_text(c->heaps[i].dump, id);
     if (id) return;
     sorted = sorted_heaps(c->heaps, c->count, NULL, by_pid, &n);
@@ -396,6 +395,5 @@ void mark_picked(const chosen *c, const char *id, bool last, bool *picked) {
             (picked[beside - c->heaps] && same_sum(heap, beside)))
             picked[heap - c->heaps] = true;
     }
-    free(sorted);
 }
 

@@ -42,8 +42,10 @@ static hd_amount *cumulative(hd_axis axis, const hd_rows *cells) {
 
 /* Adds to each pair the nodes that have no ancestor of the same pair. One walk over the tree. */
 static void add_outermost(hidden_pairs *x, hd_axis axis, const uint32_t *pair, const hd_amount *sums) {
-    uint32_t n = axis.node_count, *child = needed(malloc(3 * (size_t)n * sizeof *child)), *next = child + n, at = 0;
-    uint32_t *open = needed(calloc(x->room + 1, sizeof *open));
+    const uint32_t n = axis.node_count;
+    FREED uint32_t *child = needed(malloc(3 * (size_t)n * sizeof *child));
+    uint32_t *next = child + n, at = 0;
+    FREED uint32_t *open = needed(calloc(x->room + 1, sizeof *open));
     for (uint32_t i = 0; i < n; i++) child[i] = next[i] = HD_NONE;
     for (uint32_t i = n; i-- > 1;) next[i] = child[axis.parent[i]], child[axis.parent[i]] = i;
     for (;;) {
@@ -58,7 +60,6 @@ static void add_outermost(hidden_pairs *x, hd_axis axis, const uint32_t *pair, c
         if (pair[at]) open[pair[at]]--;
         at = axis.parent[at];
     }
-    free(child), free(open);
 }
 
 static int larger(const void *a, const void *b) {
@@ -96,15 +97,14 @@ hd_status hidden_list_make(const hd_heap *heap, hidden_row **rows, size_t *count
     if (!status) {
         hd_axis axis = hd_profile_axis(p, HD_AXIS_BACKTRACE);
         hd_rows cells = hd_profile_cells(p);
-        uint32_t *pair = needed(calloc(axis.node_count, sizeof *pair));
-        hd_amount *sums = cumulative(axis, &cells);
+        FREED uint32_t *pair = needed(calloc(axis.node_count, sizeof *pair));
+        FREED hd_amount *sums = cumulative(axis, &cells);
         hidden_frames_find(&frames, axis, &cells);
         for (uint32_t i = 1; i < axis.node_count && !status; i++)
             if (frames.is[i])
                 status = pair_of(&x, frames.pattern[i], hd_frame_parse(axis.node_name[i]).object, &pair[i], err);
         if (!status) add_outermost(&x, axis, pair, sums);
         hidden_frames_free(&frames);
-        free(pair), free(sums);
     }
     *count = status ? 0 : packed(&x);
     *rows = x.rows;

@@ -58,11 +58,10 @@ static int by_dump_and_turn(const void *a, const void *b) {
 
 size_t other_scalars(const hd_dump *dump) {
     size_t count = 0, n;
-    const hd_heap **heaps =
+    FREED const hd_heap **heaps =
         sorted_heaps(hd_dump_heap(dump, 0), hd_dump_heap_count(dump), NULL, by_dump_and_turn, &n);
     for (size_t i = 0; i < hd_dump_scalar_count(dump); i++)
         count += !repeats_heap(heaps, n, hd_dump_scalar(dump, i));
-    free(heaps);
     return count;
 }
 
@@ -78,7 +77,7 @@ static void info_value(FILE *out, const arguments *a, const hd_scalar *s) {
 static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
     bool any = false, parts = has_resident(dump);
     size_t left = 0, n;
-    const hd_heap **heaps =
+    FREED const hd_heap **heaps =
         sorted_heaps(hd_dump_heap(dump, 0), hd_dump_heap_count(dump), NULL, by_dump_and_turn, &n);
     for (size_t i = 0; i < hd_dump_scalar_count(dump); i++) {
         const hd_scalar *s = hd_dump_scalar(dump, i);
@@ -96,7 +95,6 @@ static void info_scalars(FILE *out, const hd_dump *dump, const arguments *a) {
         info_value(out, a, s);
         display(out, " %s %s\n", s->allocator ? s->allocator : "process", s->name);
     }
-    free(heaps);
     if (left) display(out, "%zu more attributes of allocators (--all lists them)\n", left);
 }
 

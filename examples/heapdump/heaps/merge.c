@@ -71,16 +71,13 @@ static group *group_of(groups *m, const hd_heap *heap) {
 
 /* Drops the dump, the time and the label "profile" of rows: they belong to one file, and not to a sum. */
 static hd_status add_plain(hd_merger *sum, const hd_heap *heap, hd_heap_kind kind, hd_error *err) {
-    hd_label *labels = needed(calloc(heap->label_count + 1, sizeof *labels));
-    hd_status status;
+    FREED hd_label *labels = needed(calloc(heap->label_count + 1, sizeof *labels));
     hd_heap plain = { .process = heap->process, .kind = kind, .allocator = heap->allocator,
                       .sample_bytes = heap->sample_bytes, .profile = heap->profile, .breakdown = heap->breakdown,
                       .labels = labels };
     for (size_t i = 0; i < heap->label_count; i++)
         if (strcmp(heap->labels[i].name, "profile")) labels[plain.label_count++] = heap->labels[i];
-    status = hd_merger_add(sum, &plain, err);
-    free(labels);
-    return status;
+    return hd_merger_add(sum, &plain, err);
 }
 
 /* Compares pointers to heaps; 0: one process and allocator; kinds may differ. */
@@ -92,11 +89,10 @@ static int by_owner(const void *a, const void *b) {
 
 /* The totals in a file, sorted. To be freed. */
 static const hd_heap **totals_of_file(const chosen *c, size_t *n) {
-    bool *is_total = needed(calloc(c->count + 1, sizeof *is_total));
+    FREED bool *is_total = needed(calloc(c->count + 1, sizeof *is_total));
     const hd_heap **sorted;
     for (size_t i = 0; i < c->count; i++) is_total[i] = c->heaps[i].kind == HD_HEAP_TOTAL;
     sorted = sorted_heaps(c->heaps, c->count, is_total, by_owner, n);
-    free(is_total);
     return sorted;
 }
 
@@ -155,8 +151,8 @@ static hd_status add_implied(groups *m, group *total, hd_error *err) {
 
 /* The heaps of a file to add, with functions named as in earlier files. Reports an error and returns NULL. */
 static renamed_heap *merged_of(const arguments *a, const chosen *c, groups *m, size_t *count) {
-    bool *picked = needed(calloc(c->count, 1));
-    const hd_heap **heaps = needed(calloc(c->count + 1, sizeof *heaps));
+    FREED bool *picked = needed(calloc(c->count, 1));
+    FREED const hd_heap **heaps = needed(calloc(c->count + 1, sizeof *heaps));
     renamed_heap *renamed = needed(calloc(c->count + 1, sizeof *renamed));
     hd_error err;
     *count = 0;
@@ -168,7 +164,6 @@ static renamed_heap *merged_of(const arguments *a, const chosen *c, groups *m, s
         failed(c->file, &err);
         free(renamed), renamed = NULL;
     }
-    free(picked), free(heaps);
     return renamed;
 }
 
@@ -176,10 +171,10 @@ static renamed_heap *merged_of(const arguments *a, const chosen *c, groups *m, s
    limits end the merge. */
 static int merge_chosen(const arguments *a, const chosen *c, groups *m, int *bad) {
     size_t count;
-    renamed_heap *renamed = merged_of(a, c, m, &count);
+    FREED renamed_heap *renamed = merged_of(a, c, m, &count);
     int status = renamed ? DONE : BAD_INPUT;
     size_t known_count;
-    const hd_heap **known = totals_of_file(c, &known_count);
+    FREED const hd_heap **known = totals_of_file(c, &known_count);
     for (size_t i = 0; i < count && !status; i++) {
         const hd_heap *heap = &renamed[i].heap;
         const char *allocator = heap->allocator;
@@ -191,7 +186,6 @@ static int merge_chosen(const arguments *a, const chosen *c, groups *m, int *bad
         if (a->input.strict || err.status == HD_OUT_OF_MEMORY || err.status == HD_LIMIT) status = BAD_INPUT;
     }
     for (size_t i = 0; renamed && i < count; i++) renamed_heap_free(&renamed[i]);
-    free(renamed), free(known);
     return status;
 }
 
@@ -279,7 +273,7 @@ int merge_heaps(const arguments *a) {
     output_options out = a->out;
     groups m = { 0 };
     hd_places *places;
-    hd_heap *heaps;
+    FREED hd_heap *heaps = NULL;
     size_t count = 0;
     bool named;
     int status, bad = DONE;
@@ -302,7 +296,6 @@ int merge_heaps(const arguments *a) {
     for (size_t i = 0; i < count; i++) hd_heap_release(&heaps[i]);
     groups_free(&m);
     hd_places_free(places);
-    free(heaps);
     return status ? status : bad;
 }
 

@@ -50,13 +50,10 @@ static uint32_t rename_outside(void *user, hd_str name, hd_str *path) {
 /* Copies a profile without the allocator's functions and the frames below them. */
 static hd_status cut_allocator(const hd_profile *from, hd_profile **out, hd_error *err) {
     hd_axis axis = hd_profile_axis(from, HD_AXIS_BACKTRACE);
-    bool *within = needed(calloc(axis.node_count, sizeof *within));
-    hd_status status;
+    FREED bool *within = needed(calloc(axis.node_count, sizeof *within));
     for (uint32_t i = 1; i < axis.node_count; i++)
         within[i] = within[axis.parent[i]] || hd_str_equal(axis.node_name[i], hd_cstr(allocator_frame));
-    status = without_nodes(from, within, out, err);
-    free(within);
-    return status;
+    return without_nodes(from, within, out, err);
 }
 
 /* Resolves addresses to functions. Cuts the allocator's functions, unless --keep-runtime is given. */

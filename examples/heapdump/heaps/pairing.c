@@ -25,7 +25,7 @@ static int by_label(const void *a, const void *b) {
    one file, as times do. To be freed. */
 static label_names shared_labels(const chosen *const files[2], const bool *const in[2]) {
     label_names shared = { NULL, 0 };
-    file_label *list;
+    FREED file_label *list = NULL;
     size_t n = 0;
     for (int f = 0; f < 2; f++)
         for (size_t i = 0; i < files[f]->count; i++) n += files[f]->heaps[i].label_count;
@@ -43,7 +43,6 @@ static label_names shared_labels(const chosen *const files[2], const bool *const
         if (list[i - 1].file == list[i].file || strcmp(x->name, y->name) || strcmp(x->value, y->value)) continue;
         if (!shared.count || strcmp(shared.name[shared.count - 1], x->name)) shared.name[shared.count++] = x->name;
     }
-    free(list);
     return shared;
 }
 

@@ -193,7 +193,7 @@ static bool pair_programs(frame_pairs *p, uint32_t program) {
 static bool pair_sources(frame_pairs *p, uint32_t main) {
     part_names *paths = &p->part[PATHS];
     hd_axis axis = hd_profile_axis(p->names, PATHS);
-    uint32_t *object = needed(malloc((size_t)axis.node_count * sizeof *object));
+    FREED uint32_t *object = needed(malloc((size_t)axis.node_count * sizeof *object));
     bool unpaired = false, same;
     for (uint32_t i = 0; i < paths->count; i++) unpaired |= !paths->known[paths->list[i]];
     for (uint32_t i = 1; i < axis.node_count; i++) {
@@ -202,7 +202,6 @@ static bool pair_sources(frame_pairs *p, uint32_t main) {
     }
     same = unpaired &&
            pair_paths(axis.node_name, axis.node_count, paths->here, paths->known, object, main, paths->to);
-    free(object);
     return main && (main == p->main || (same && paths->to[main] == p->main));
 }
 
@@ -247,9 +246,9 @@ static hd_status renamed(frame_pairs *p, hd_str name, char **text, size_t *room,
 /* Renames types: recordings name a block of unknown type after the object that allocated it. `names` is by node, to
    be freed. */
 static hd_status types_renamed(frame_pairs *p, const hd_axis *types, hd_str **names, hd_error *err) {
-    uint32_t *number = needed(calloc(types->node_count, sizeof *number));
+    FREED uint32_t *number = needed(calloc(types->node_count, sizeof *number));
     hd_status status = HD_OK;
-    bool *taken;
+    FREED bool *taken = NULL;
     *names = needed(malloc(types->node_count * sizeof **names));
     for (uint32_t i = 1; i < types->node_count && !status; i++)
         status = number_of(p, OBJECTS, types->node_name[i], &number[i], err);
@@ -260,7 +259,6 @@ static hd_status types_renamed(frame_pairs *p, const hd_axis *types, hd_str **na
         bool same = now == number[i] || taken[now];
         (*names)[i] = same ? types->node_name[i] : hd_profile_axis(p->names, OBJECTS).node_name[now];
     }
-    free(number), free(taken);
     return status;
 }
 

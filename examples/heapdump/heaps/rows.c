@@ -45,10 +45,9 @@ static int each_heap(rows_run *r, const char *file, const hd_heap *heaps, size_t
     hd_error err;
     for (size_t i = 0; i < count && !status; i++) {
         hd_heap heap = heaps[i];
-        hd_label *labels = labels_of(r->a, file, &heap, &heap.label_count);
+        FREED hd_label *labels = labels_of(r->a, file, &heap, &heap.label_count);
         heap.labels = labels;
         status = write ? hd_rows_writer_add(r->writer, &heap, &err) : hd_rows_writer_columns(r->writer, &heap, &err);
-        free(labels);
     }
     if (!status) return DONE;
     if (!write || err.status != HD_IO) return failed(input_name(file), &err);

@@ -29,7 +29,7 @@ static bool show_file(showing *s, const chosen *c, bool any, show_heap *one, siz
     hd_error err;
     hd_status failed = HD_OK;
     size_t shown, own = 0;
-    sized_heap *order = in_order(s, c, &shown);
+    FREED sized_heap *order = in_order(s, c, &shown);
     s->rows = rows_for(s->a, &s->screen, shown);
     for (size_t k = 0; k < shown && !failed; k++) {
         hd_json *j = &s->to.json;
@@ -53,7 +53,6 @@ static bool show_file(showing *s, const chosen *c, bool any, show_heap *one, siz
         put_left_out(s->to.text, &s->screen, own, c->other_kinds, c->earlier);
         if (!s->a->view.frames_hidden) put_what_next(s, c);
     }
-    free(order);
     *hidden += own;
     if (failed && failed != HD_IO) /* output_close reports errors of the output */
         display(stderr, "heapdump: %s: %s\n", c->file, err.message);

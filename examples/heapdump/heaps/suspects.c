@@ -124,7 +124,7 @@ static void sites_gather(const series *s, suspect *all, uint32_t sites) {
 static void suspects_of(const series *s, suspects *found) {
     uint32_t sites = hd_profile_axis(s->names, 1).node_count;
     suspect *all = needed(calloc(sites, sizeof *all));
-    double *most = needed(calloc(sites, sizeof *most));
+    FREED double *most = needed(calloc(sites, sizeof *most));
     for (uint32_t i = 0; i < sites; i++) all[i] = (suspect){ .s = s, .site = i };
     sites_gather(s, all, sites);
     for (uint32_t node = 1; node < s->nodes; node++) {
@@ -138,7 +138,6 @@ static void suspects_of(const series *s, suspects *found) {
         judge(&all[i]);
         if (most[i] > all[i].score) all[i].score = most[i]; /* one of its call paths is more suspect */
     }
-    free(most);
     all[0].score = 0;
     qsort(all, sites, sizeof *all, by_score);
     add_parts(all, sites);
@@ -165,8 +164,9 @@ static double path_weight(const series *s, uint32_t node) {
 uint32_t callers_of(const suspect *p, hd_str *names, double *share) {
     const series *s = p->s;
     const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
-    path *list = needed(malloc(s->nodes * sizeof *list));
-    double *sum = needed(calloc(hd_profile_axis(s->names, 1).node_count, sizeof *sum)), all = 0;
+    FREED path *list = needed(malloc(s->nodes * sizeof *list));
+    double all = 0;
+    FREED double *sum = needed(calloc(hd_profile_axis(s->names, 1).node_count, sizeof *sum));
     uint32_t live = 0, n = 0;
     for (uint32_t i = 1; i < s->nodes; i++)
         if (s->site[i] == p->site && path_weight(s, i) > 0) list[live++] = (path){ i, i }, all += path_weight(s, i);
@@ -186,7 +186,6 @@ uint32_t callers_of(const suspect *p, hd_str *names, double *share) {
         }
         live = kept;
     }
-    free(list), free(sum);
     return n;
 }
 
@@ -199,7 +198,7 @@ uint32_t direct_callers(const suspect *p, site_caller *list, uint32_t most) {
     const series *s = p->s;
     const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
     hd_axis sites = hd_profile_axis(s->names, 1);
-    site_caller *all = needed(calloc(sites.node_count, sizeof *all));
+    FREED site_caller *all = needed(calloc(sites.node_count, sizeof *all));
     uint32_t n = 0;
     for (uint32_t i = 1; i < s->nodes; i++)
         if (s->site[i] == p->site && parent[i]) all[s->site[parent[i]]].bytes += path_weight(s, i);
@@ -207,7 +206,6 @@ uint32_t direct_callers(const suspect *p, site_caller *list, uint32_t most) {
         if (all[i].bytes > 0) all[n++] = (site_caller){ sites.node_name[i], all[i].bytes };
     qsort(all, n, sizeof *all, by_caller);
     for (uint32_t i = 0; i < n && i < most; i++) list[i] = all[i];
-    free(all);
     return n;
 }
 
@@ -233,18 +231,16 @@ uint32_t suspects_that_fit(const arguments *a, uint32_t lines_each, uint32_t mos
 }
 
 void put_short(FILE *out, const arguments *a, hd_str name) {
-    char *text = short_name(name, name_columns(a));
+    FREED char *text = short_name(name, name_columns(a));
     display(out, "%s", text);
-    free(text);
 }
 
 void put_short_class(FILE *out, const arguments *a, hd_class c) {
     int columns = a->cut.all || a->view.wide ? 0 : screen_of(a).columns;
-    char *text = cut_within(c.name, columns ? name_columns(a) : 0);
+    FREED char *text = cut_within(c.name, columns ? name_columns(a) : 0);
     display(out, "%s", text);
     if (c.scope.len && (!columns || columns_of(hd_cstr(text)) + 4 + columns_of(c.scope) <= columns / 3))
         display(out, "  ("), put_name(out, c.scope), display(out, ")");
-    free(text);
 }
 
 /* Shows the first listed sites, in the order of --sort. */

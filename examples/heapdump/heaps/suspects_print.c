@@ -58,13 +58,12 @@ static void put_site(FILE *out, const arguments *a, const suspects *found, const
     const char *place = p->helper  ? "library code only"
                         : p->place ? p->place + path_end(parts.file, directories) : NULL;
     int columns = name_columns(a), taken = place ? columns_of(hd_cstr(place)) + 8 : 0;
-    char *name;
+    FREED char *name = NULL;
     if (s.columns && columns > s.columns - taken) columns = s.columns - taken; /* the line number is seen */
     name = short_name(parts.function, columns < 12 ? 12 : columns);
     display(out, "%s", name);
     if (place) display(out, " (%s)", place);
     if (with_object && parts.object.len) display(out, " [%.*s]", (int)parts.object.len, parts.object.data);
-    free(name);
 }
 
 static hd_str function_of(hd_str name) {
@@ -85,11 +84,10 @@ static void put_several_callers(FILE *out, const arguments *a, const suspect *p)
     if (!n) return;
     display(out, "      called by %u function%s:", n, n == 1 ? "" : "s");
     for (; i < n && i < MOST; i++) {
-        char *name = short_name(function_of(list[i].name), a->view.wide ? 0 : NAME_COLUMNS / 4);
+        FREED char *name = short_name(function_of(list[i].name), a->view.wide ? 0 : NAME_COLUMNS / 4);
         used += columns_of(hd_cstr(name)) + BYTES;
         if (!i || !columns || used < columns)
             display(out, "%s %s ", i ? "," : "", name), put_bytes(out, a, (uint64_t)list[i].bytes, 0);
-        free(name);
         if (i && columns && used >= columns) break;
     }
     display(out, i < n ? ", and %u more\n" : "\n", n - i);
@@ -100,7 +98,7 @@ static void put_callers(FILE *out, const arguments *a, const suspect *p) {
     double share;
     uint32_t n = callers_of(p, callers, &share);
     int columns = name_columns(a);
-    char *chain;
+    FREED char *chain = NULL;
     if (!n) {
         put_several_callers(out, a, p);
         return;
@@ -111,7 +109,6 @@ static void put_callers(FILE *out, const arguments *a, const suspect *p) {
     display(out, "      called by %s", chain);
     if (share < 0.99) display(out, "  (%.0f%% of it)", 100 * share);
     fputc('\n', out);
-    free(chain);
 }
 
 /* The standard error of a suspect's bytes, or of its growth. */

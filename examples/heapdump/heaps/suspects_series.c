@@ -109,7 +109,7 @@ static set *sets_of(const ref *list, size_t n, uint32_t count) {
    file are joined in order. */
 static void join_names(set *sets, uint32_t count) {
     enum { TRIES = 16 };
-    uint32_t *queue = needed(malloc(((size_t)count * (TRIES + 1) + 1) * sizeof *queue));
+    FREED uint32_t *queue = needed(malloc(((size_t)count * (TRIES + 1) + 1) * sizeof *queue));
     qsort(sets, count, sizeof *sets, by_name);
     for (uint32_t i = 0, end; i < count; i = end) {
         size_t head = 0, tail = 0;
@@ -125,7 +125,6 @@ static void join_names(set *sets, uint32_t count) {
             queue[tail++] = chain ? (uint32_t)(chain - sets) : end;
         }
     }
-    free(queue);
 }
 
 /* Joins sets if each is the only one in its files. Process names may differ. */
@@ -179,9 +178,10 @@ static int by_set(const void *a, const void *b) {
 
 void series_collect(all_series *all, const chosen *files, int count, bool any_kind) {
     size_t n = 0;
-    uint32_t sets, *joined;
-    set *list;
-    ref *refs;
+    uint32_t sets;
+    FREED uint32_t *joined = NULL;
+    FREED set *list = NULL;
+    FREED ref *refs = NULL;
     for (int f = 0; f < count; f++) n += files[f].count;
     refs = needed(calloc(n + 1, sizeof *refs));
     n = 0;
@@ -204,5 +204,4 @@ void series_collect(all_series *all, const chosen *files, int count, bool any_ki
         size_t first = i;
         for (; i < n && refs[i].set == refs[first].set; i++) series_add_heap(all, &to, &refs[i]);
     }
-    free(refs), free(list), free(joined);
 }

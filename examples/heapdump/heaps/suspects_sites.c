@@ -160,7 +160,7 @@ static bool *old_nodes(const hd_profile *p, uint32_t *axis) {
 static void series_add_old(filling *f, const hd_profile *p, uint32_t axis, const uint32_t *to) {
     series *s = f->s;
     uint32_t ages;
-    bool *old = old_nodes(p, &ages);
+    FREED bool *old = old_nodes(p, &ages);
     hd_rows cells = hd_profile_cells(p);
     for (uint32_t i = 0; old && i < cells.count; i++) {
         const uint32_t *node = &cells.node[(size_t)i * cells.axis_count];
@@ -169,7 +169,6 @@ static void series_add_old(filling *f, const hd_profile *p, uint32_t axis, const
         s->total[f->dump].old += bytes;
     }
     s->aged = old && (!f->dump || s->aged);
-    free(old);
 }
 
 /* The frames of a dump: the node of each, its innermost caller (or itself) that is no helper, and all bytes below. */
@@ -286,7 +285,7 @@ static uint32_t track_values(const series *s, const track *t, dump_value *list) 
 
 trend track_trend(const series *s, const track *t) {
     point first = point_at(t, 0), last = point_at(t, s->counted - 1);
-    dump_value *list;
+    FREED dump_value *list = NULL;
     trend found = { .growth = last.bytes - first.bytes };
     uint32_t n;
     if (found.growth <= 0) return found.back = t->count > 1, found;
@@ -295,7 +294,6 @@ trend track_trend(const series *s, const track *t) {
     list[n - 1].v = last.bytes;
     found = trend_of_values(list, n, s->times, s->counted, s->by_time);
     if (found.growth <= 2 * sqrt(first.variance + last.variance)) found.score = 0;
-    free(list);
     return found;
 }
 
@@ -314,7 +312,8 @@ static int by_call(const void *a, const void *b) {
    own callers, and so on, because a wrapper may have a wrapper. */
 static uint32_t callers_of_all(const series *s, const uint32_t *nodes, uint32_t n) {
     const uint32_t *parent = hd_profile_axis(s->names, 0).parent;
-    uint32_t *at = needed(malloc(((size_t)n + 1) * sizeof *at)), found = n ? 1 : 0;
+    uint32_t found = n ? 1 : 0;
+    FREED uint32_t *at = needed(malloc(((size_t)n + 1) * sizeof *at));
     memcpy(at, nodes, n * sizeof *at);
     while (found == 1) {
         uint32_t callers[3];
@@ -327,7 +326,6 @@ static uint32_t callers_of_all(const series *s, const uint32_t *nodes, uint32_t 
         }
         if (outermost) break;
     }
-    free(at);
     return found;
 }
 
@@ -344,7 +342,8 @@ static bool is_recursive(const series *s, const uint32_t *nodes, uint32_t n) {
 /* Whether a function allocates for others, as a program's wrappers of malloc do. It has several callers, and over a
    quarter of the call paths to it keep their bytes without growth. Then a leak belongs to its callers. */
 static bool is_carrier(const series *s, const call *calls, uint32_t n) {
-    uint32_t *nodes = needed(malloc(((size_t)n + 1) * sizeof *nodes)), ways = 0, still = 0, callers;
+    uint32_t ways = 0, still = 0, callers;
+    FREED uint32_t *nodes = needed(malloc(((size_t)n + 1) * sizeof *nodes));
     for (uint32_t i = 0; i < n; i++) {
         const track *own = &s->at[calls[i].node];
         point end = point_at(own, s->counted - 1);
@@ -353,7 +352,6 @@ static bool is_carrier(const series *s, const call *calls, uint32_t n) {
         still += track_trend(s, own).score + 2 * sqrt(end.variance) < end.bytes / 10;
     }
     callers = ways > 2 && still > ways / 4 && !is_recursive(s, nodes, ways) ? callers_of_all(s, nodes, ways) : 0;
-    free(nodes);
     return callers > 2;
 }
 
@@ -374,8 +372,8 @@ static bool move_up(series *s, const call *calls, uint32_t n) {
 
 /* Moves bytes from the innermost functions outwards, until each function with bytes allocates for itself. */
 static void pass_over_carriers(series *s) {
-    call *calls = needed(malloc((size_t)s->nodes * sizeof *calls));
-    bool *carrier = needed(calloc((size_t)hd_profile_axis(s->names, 1).node_count + 1, sizeof *carrier));
+    FREED call *calls = needed(malloc((size_t)s->nodes * sizeof *calls));
+    FREED bool *carrier = needed(calloc((size_t)hd_profile_axis(s->names, 1).node_count + 1, sizeof *carrier));
     bool moved = s->counted > 1;
     for (uint32_t i = 1; i < s->nodes; i++) calls[i - 1] = (call){ s->site[i], i };
     qsort(calls, s->nodes - 1, sizeof *calls, by_call);
@@ -387,7 +385,6 @@ static void pass_over_carriers(series *s) {
                 carrier[calls[i].site] = true, moved |= move_up(s, &calls[i], end - i);
         }
     }
-    free(calls), free(carrier);
 }
 
 /* Series, filled. ------------------------------------------------------------------------------ */

@@ -86,11 +86,10 @@ trend trend_of_values(const dump_value *list, uint32_t count, const uint64_t *ti
 }
 
 trend trend_of(const double *v, const uint64_t *times, uint32_t n) {
-    dump_value *list = needed(malloc(((size_t)n + 1) * sizeof *list));
+    FREED dump_value *list = needed(malloc(((size_t)n + 1) * sizeof *list));
     trend t;
     for (uint32_t i = 0; i < n; i++) list[i] = (dump_value){ v[i], i };
     t = trend_of_values(list, n, times, n, false);
-    free(list);
     return t;
 }
 

@@ -3,7 +3,8 @@
 #include "show.h"
 
 char *function_pattern(hd_str name) {
-    char *short_one = short_name(name, 30), *made = needed(malloc(2 * strlen(short_one) + 2)), *to = made;
+    FREED char *short_one = short_name(name, 30);
+    char *made = needed(malloc(2 * strlen(short_one) + 2)), *to = made;
     const char *from = short_one + strspn(short_one, "\xe2\x80\xa6"); /* where the beginning was cut off */
     if (from == short_one) *to++ = '^';
     for (const char *p = from; *p && (unsigned char)*p < 0x80 && *p != '('; p++) {
@@ -12,7 +13,6 @@ char *function_pattern(hd_str name) {
     }
     while (to > made && to[-1] == ' ') to--;
     *to = 0;
-    free(short_one);
     return made;
 }
 
@@ -67,7 +67,7 @@ static void put_top_row(top_list *t, const hd_top_row *row, hd_str shown) {
     int used = put_part(t, &row->cumulative, false) + put_part(t, &row->self, row->self_is_bound) + 2;
     bool unlisted = row->unlisted.bytes > t->total / 100;
     int room;
-    char *name;
+    FREED char *name = NULL;
     if (t->blocks) used += t->blocks + 2;
     room = t->screen->columns ? t->screen->columns - used - 1 - (row->more ? MORE_COLUMNS : 0) : 0;
     if (room && unlisted && room - UNLISTED_COLUMNS < 24 && room - UNLISTED_COLUMNS < columns_of(shown))
@@ -87,20 +87,19 @@ static void put_top_row(top_list *t, const hd_top_row *row, hd_str shown) {
     t->more |= row->more > 0;
     display(t->out, "\n");
     if (!t->first) t->first = function_pattern(hd_frame_parse(row->name).function);
-    free(name);
 }
 
 /* Prints the rows. Names of frames are shortened by frames_shown. */
 static void put_top_rows(top_list *t, bool frames) {
-    hd_str *names = needed(calloc(t->count + 1, sizeof *names));
-    char **shown = needed(calloc(t->count + 1, sizeof *shown));
+    FREED hd_str *names = needed(calloc(t->count + 1, sizeof *names));
+    FREED char **shown = needed(calloc(t->count + 1, sizeof *shown));
     for (size_t i = 0; i < t->count; i++) names[i] = t->rows[i].name;
     if (frames) frames_shown(names, t->count, shown);
     for (size_t i = 0; i < t->count; i++) {
         put_top_row(t, &t->rows[i], frames ? hd_cstr(shown[i]) : names[i]);
         free(shown[i]), free((void *)(uintptr_t)names[i].data);
     }
-    free(names), free(shown), free(t->rows);
+    free(t->rows);
 }
 
 static hd_status top_heap(showing *s, const hd_heap *heap, hd_error *err) {

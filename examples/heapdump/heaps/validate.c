@@ -73,8 +73,8 @@ static uint32_t listed_above(const hd_breakdown *b, uint32_t entry, uint32_t axi
 static void check_breakdown(findings *f, const hd_heap *heap) {
     const hd_breakdown *b = heap->breakdown;
     uint32_t n = b->entries.count;
-    uint64_t *sum = needed(malloc((size_t)n * sizeof *sum));
-    bool *reported = needed(malloc(n));
+    FREED uint64_t *sum = needed(malloc((size_t)n * sizeof *sum));
+    FREED bool *reported = needed(malloc(n));
     char inner[80], outer[80];
     for (uint32_t axis = 0; axis < b->entries.axis_count; axis++) {
         memset(sum, 0, (size_t)n * sizeof *sum);
@@ -96,7 +96,6 @@ static void check_breakdown(findings *f, const hd_heap *heap) {
                              path_of(b, i, outer), (unsigned long long)b->entries.amount[i].bytes,
                              b->axis[axis].name, (unsigned long long)sum[i]);
     }
-    free(sum), free(reported);
 }
 
 /* Allocators. ---------------------------------------------------------------------------------- */
@@ -129,8 +128,8 @@ static const hd_scalar *part_of(const hd_scalar *const *sizes, size_t n, const h
 /* Checks that no allocator is smaller than its parts together. */
 static void check_scalars(findings *f, const hd_dump *dump) {
     size_t all = hd_dump_scalar_count(dump), n = 0, index;
-    const hd_scalar **sizes = needed(malloc((all + 1) * sizeof *sizes));
-    uint64_t *sum = needed(calloc(all + 1, sizeof *sum));
+    FREED const hd_scalar **sizes = needed(malloc((all + 1) * sizeof *sizes));
+    FREED uint64_t *sum = needed(calloc(all + 1, sizeof *sum));
     for (size_t i = 0; i < all; i++) {
         const hd_scalar *s = hd_dump_scalar(dump, i);
         if (s->allocator && !strcmp(s->name, "size") && !s->text) sizes[n++] = s;
@@ -146,7 +145,6 @@ static void check_scalars(findings *f, const hd_dump *dump) {
                          sizes[i]->allocator, (unsigned long long)sizes[i]->pid,
                          sizes[i]->dump ? sizes[i]->dump : "-", (unsigned long long)sizes[i]->value,
                          (unsigned long long)sum[i]);
-    free(sizes), free(sum);
 }
 
 /* Objects. ------------------------------------------------------------------------------------- */

@@ -59,7 +59,7 @@ static int diff_order(const void *a, const void *b) {
 
 static void diff_make(hint_diff *d) {
     const index_hints *h[2] = { &d->side[0].made, &d->side[1].made };
-    const index_site **before = diff_sorted(h[0]), **after = diff_sorted(h[1]);
+    FREED const index_site **before = diff_sorted(h[0]), **after = diff_sorted(h[1]);
     size_t i = 0, k = 0;
     hints_keys_make(&d->before, h[0]);
     d->sites = needed(calloc(h[0]->site_count + h[1]->site_count + 1, sizeof *d->sites));
@@ -76,8 +76,6 @@ static void diff_make(hint_diff *d) {
         if (diff_is_changed(d, &s)) d->sites[d->count++] = s;
     }
     qsort(d->sites, d->count, sizeof *d->sites, diff_order);
-    free(before);
-    free(after);
 }
 
 static void diff_text(FILE *out, const arguments *a, hint_diff *d) {

@@ -91,12 +91,11 @@ static void hints_put_row(FILE *out, index_hints *h, const hints_rows *x, const 
 
 static void hints_put_site(FILE *out, const arguments *a, index_hints *h, const index_site *site) {
     hints_rows of = { h, a->cut.all };
-    hints_row *rows = needed(calloc(site->count + 1, sizeof *rows));
+    FREED hints_row *rows = needed(calloc(site->count + 1, sizeof *rows));
     size_t n = hints_rows_make(&of, site, rows);
     display(out, "  line +%u, column %u: %s\n%14s %10s %8s %14s %12s\n", site->at.line_offset, site->at.column,
             index_verdict(h, site), "bytes", "blocks", "contexts", "accesses/(B s)", "lifetime (s)");
     for (size_t k = 0; k < n; k++) hints_put_row(out, h, &of, &rows[k]);
-    free(rows);
 }
 
 static void index_hints_text(FILE *out, const arguments *a, index_hints *h) {

@@ -121,14 +121,13 @@ static int index_open_raw(const arguments *a, index_source *s) {
 /* Whether a function has several blocks of the same call stack. */
 static bool index_repeats(const hd_memprof_index *x) {
     /* By stack: the number of the last function that has the stack, plus 1. */
-    uint32_t *last = needed(calloc((size_t)x->stack_count + 1, sizeof *last));
+    FREED uint32_t *last = needed(calloc((size_t)x->stack_count + 1, sizeof *last));
     bool found = false;
     for (uint32_t f = 0; f < x->function_count && !found; f++)
         for (uint32_t b = x->block_first[f]; b < x->block_first[f + 1]; b++) {
             found |= last[x->block_stack[b]] == f + 1;
             last[x->block_stack[b]] = f + 1;
         }
-    free(last);
     return found;
 }
 

@@ -61,12 +61,10 @@ hd_str index_name_of(void *user, uint64_t guid) { return index_find(user, guid)-
 
 /* The name for people: demangled, with file and line if these are known. */
 hd_str index_text_of(index_names *n, hd_str name, hd_str file, uint32_t line_number) {
-    char *linked = needed(strndup(name.data, name.len));
-    char *path = file.len ? needed(strndup(file.data, file.len)) : NULL;
+    FREED char *linked = needed(strndup(name.data, name.len));
+    FREED char *path = file.len ? needed(strndup(file.data, file.len)) : NULL;
     free(n->text);
     n->text = symbols_text(linked, path, (int)line_number, (hd_str){ NULL, 0 });
-    free(linked);
-    free(path);
     return hd_cstr(n->text);
 }
 

@@ -8,17 +8,15 @@ int memprof_open_binaries(arguments *a) {
     a->naming.opened = needed(calloc(1, sizeof *a->naming.opened));
     a->naming.opened->by_table = a->naming.keep_unresolved;
     for (int i = 0; i < a->naming.binary_count; i++) {
-        char *path = realpath(a->naming.binaries[i], NULL);
+        FREED char *path = realpath(a->naming.binaries[i], NULL);
         symbols_object *o = path ? symbols_object_of(a->naming.opened, hd_cstr(path)) : NULL;
         if (!o || !symbols_know(a->naming.opened, o)) {
             if (o && (o->level != SYMBOLS_ALL || a->naming.opened->none)) symbols_tell(a->naming.opened);
             else
                 display(stderr, "heapdump: %s: %s\n", a->naming.binaries[i],
                         path ? "expected an ELF file" : strerror(errno));
-            free(path);
             return BAD_INPUT;
         }
-        free(path);
     }
     a->naming.opened->given = a->naming.opened->count;
     return DONE;

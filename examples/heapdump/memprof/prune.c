@@ -188,7 +188,7 @@ static void prune_print(const prune_context *contexts, uint32_t n, const prune_s
 
 static hd_status prune_all(const arguments *a, const hd_memprof_index *x, hd_memprof_index **left, hd_error *err) {
     hd_memprof_builder *to = needed(hd_memprof_builder_create(NULL, NULL, NULL));
-    prune_context *contexts = needed(calloc((size_t)x->stack_count + 1, sizeof *contexts));
+    FREED prune_context *contexts = needed(calloc((size_t)x->stack_count + 1, sizeof *contexts));
     prune_sites sites = { 0, 0 };
     hd_status status;
     prune_count(x, contexts);
@@ -199,7 +199,6 @@ static hd_status prune_all(const arguments *a, const hd_memprof_index *x, hd_mem
     if (!status) status = hd_memprof_builder_finish(to, left, err);
     if (!status) prune_print(contexts, x->stack_count, &sites);
     hd_memprof_builder_free(to);
-    free(contexts);
     return status;
 }
 

@@ -41,8 +41,8 @@ static uint32_t memprof_address_end(const hd_memprof_symbols *s, uint32_t frame)
    the addresses that it calls from. */
 static void memprof_collect(memprof_records *r) {
     const hd_memprof_symbols *s = r->symbols;
-    bool *calls = needed(calloc((size_t)s->frame_count + 1, 1)); /* by frame */
-    bool *seen = needed(calloc((size_t)s->stack_count + 1, 1));
+    FREED bool *calls = needed(calloc((size_t)s->frame_count + 1, 1)); /* by frame */
+    FREED bool *seen = needed(calloc((size_t)s->stack_count + 1, 1));
     size_t n = 0;
     for (uint32_t b = 0; b < r->raw->block_count; b++) {
         uint32_t stack = r->raw->blocks[b].stack, i = s->first[stack], end = s->first[stack + 1];
@@ -70,8 +70,6 @@ static void memprof_collect(memprof_records *r) {
         r->sites[n++] = *site;
     }
     r->count = n;
-    free(calls);
-    free(seen);
 }
 
 static void memprof_frames_text(FILE *out, const hd_memprof_symbols *s, const uint32_t *frame, uint32_t n,
@@ -315,7 +313,7 @@ static uint32_t *index_accesses(const hd_memprof_index *index) {
 }
 
 static void index_accesses_text(FILE *out, const hd_memprof_index *index) {
-    uint32_t *order = index_accesses(index);
+    FREED uint32_t *order = index_accesses(index);
     display(out, "  DataAccessProfiles:\n    SampledRecords:\n");
     for (uint32_t i = 0; i < index->access_count; i++) {
         const hd_memprof_access *x = &index->access[order[i]];
@@ -334,11 +332,10 @@ static void index_accesses_text(FILE *out, const hd_memprof_index *index) {
     if (index->cold_literal_count) display(out, "    KnownColdStrHashes:\n");
     for (uint32_t i = 0; i < index->cold_literal_count; i++)
         display(out, "    - %llu\n", (unsigned long long)index->cold_literal[i]);
-    free(order);
 }
 
 static void index_accesses_json(hd_json *j, const hd_memprof_index *index) {
-    uint32_t *order = index_accesses(index);
+    FREED uint32_t *order = index_accesses(index);
     hd_json_key(j, "DataAccessProfiles"), hd_json_object(j);
     json_array(j, "SampledRecords");
     for (uint32_t i = 0; i < index->access_count; i++) {
@@ -364,7 +361,6 @@ static void index_accesses_json(hd_json *j, const hd_memprof_index *index) {
     json_array(j, "KnownColdStrHashes");
     for (uint32_t i = 0; i < index->cold_literal_count; i++) hd_json_u64(j, index->cold_literal[i]);
     hd_json_end(j), hd_json_end(j);
-    free(order);
 }
 
 static void index_records_text(FILE *out, const hd_memprof_index *index, index_names *names,
@@ -439,7 +435,7 @@ static void index_records_json(hd_json *j, const hd_memprof_index *index, index_
 static int index_show_records(const arguments *a, const hd_memprof_index *index) {
     hd_memprof_symbols all = { .frame_count = index->location_count };
     index_names names;
-    hd_memprof_frame *frames;
+    FREED hd_memprof_frame *frames = NULL;
     answer to;
     int status = answer_open(&to, a, NULL);
     if (status) return status;
@@ -447,7 +443,6 @@ static int index_show_records(const arguments *a, const hd_memprof_index *index)
     all.frames = frames = index_frames(index, &names);
     if (a->view.json) index_records_json(&to.json, index, &names, &all);
     else index_records_text(to.text, index, &names, &all);
-    free(frames);
     index_names_free(&names);
     return answer_close(&to, DONE);
 }

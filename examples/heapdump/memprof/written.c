@@ -53,7 +53,7 @@ static const char *index_lacking(const index_source *s, uint32_t asked) {
 
 /* Hashes of call sites by function and frames, sorted. To be freed. */
 static uint64_t *index_sites(const hd_memprof_index *x) {
-    uint64_t *ids = needed(calloc((size_t)x->location_count + 1, sizeof *ids));
+    FREED uint64_t *ids = needed(calloc((size_t)x->location_count + 1, sizeof *ids));
     uint64_t *sites = needed(calloc((size_t)x->site_count + 1, sizeof *sites));
     for (uint32_t i = 0; i < x->location_count; i++)
         ids[i] = hd_memprof_stack_id(&x->locations[i]) * 2 + x->locations[i].inlined;
@@ -63,22 +63,19 @@ static uint64_t *index_sites(const hd_memprof_index *x) {
             for (uint32_t i = x->first[x->site[s]]; i < x->first[x->site[s] + 1]; i++)
                 sites[s] = index_hash(sites[s], ids[x->location[i]]);
         }
-    free(ids);
     if (x->site_count) qsort(sites, x->site_count, sizeof *sites, index_hash_order);
     return sites;
 }
 
 /* The number of call sites of `x` that `of` lacks, or has less often. */
 static uint32_t index_sites_lost(const hd_memprof_index *x, const hd_memprof_index *of) {
-    uint64_t *had = index_sites(x), *has = index_sites(of);
+    FREED uint64_t *had = index_sites(x), *has = index_sites(of);
     uint32_t lost = 0, k = 0;
     for (uint32_t i = 0; i < x->site_count; i++) {
         while (k < of->site_count && has[k] < had[i]) k++;
         if (k < of->site_count && has[k] == had[i]) k++;
         else lost++;
     }
-    free(had);
-    free(has);
     return lost;
 }
 

@@ -115,9 +115,9 @@ char *step_within(hd_str text, int columns) {
     if (!columns || columns_of(text) <= columns || !group.len) return cut_within(text, columns);
     left = columns - fixed - (columns_of(end) < LEAST_CLASS ? columns_of(end) : LEAST_CLASS);
     if (columns_of(name) > left && name.len > 2 && name.data[name.len - 2] == ':') { /* "aLo…me: list of 10 Node" */
-        char *cut = cut_within((hd_str){ name.data, name.len - 2 }, left - 2 > LEAST_NAME ? left - 2 : LEAST_NAME);
+        FREED char *cut = cut_within((hd_str){ name.data, name.len - 2 },
+                                     left - 2 > LEAST_NAME ? left - 2 : LEAST_NAME);
         if (asprintf(&before, "%s: ", cut) < 0) before = needed(NULL);
-        free(cut);
     } else {
         before = needed(strndup(name.data, name.len));
     }
@@ -202,7 +202,7 @@ char *steps_text(const steps *s, int columns) {
     size_t n = (size_t)s->count + 1;
     brief_steps c = { needed(malloc(n * sizeof *c.names)), needed(malloc(n * sizeof *c.known)),
                       needed(malloc(n * sizeof *c.columns)), s->count, s->rooted, false };
-    hd_str *texts = needed(malloc(n * sizeof *texts));
+    FREED hd_str *texts = needed(malloc(n * sizeof *texts));
     char *text;
     for (uint32_t i = 0; i < s->count; i++) {
         texts[i] = hd_cstr(needed(strdup(s->list[i].text)));
@@ -211,6 +211,6 @@ char *steps_text(const steps *s, int columns) {
     if (columns) steps_shorten(&c, columns);
     text = joined(&c);
     for (uint32_t i = 0; i < s->count; i++) free((char *)(uintptr_t)texts[i].data);
-    free(texts), free(c.names), free(c.known), free(c.columns);
+    free(c.names), free(c.known), free(c.columns);
     return text;
 }

@@ -93,10 +93,9 @@ static int classes_text(const arguments *a, const objects *o, FILE *out) {
     if (i < list.count) display(out, "%u more classes%s\n", list.count - i, s.terminal ? " (--all)" : "");
     if (list.count) {
         hd_str c = hd_graph_class(o->graph, list.lines[first_class(o, &list)].row.class_index).name;
-        char *name = needed(strndup(c.data, c.len));
+        FREED char *name = needed(strndup(c.data, c.len));
         put_next(out, &s, a, "why they are alive", "path", "--class", name, o->file, NULL);
         put_next(out, &s, a, "which they are", "objects", "--class", name, o->file, NULL);
-        free(name);
     }
     free(list.lines);
     return DONE;

@@ -29,7 +29,7 @@ static int facts_find(const char *file, const hd_dump *dump, dart_facts *f) {
     const hd_graph *graph = hd_dump_graph(dump);
     const hd_dart *dart = hd_dump_dart(dump);
     uint64_t n = hd_graph_summarize(graph).objects;
-    uint8_t *reached;
+    FREED uint8_t *reached = NULL;
     hd_error err;
     hd_status status;
     memset(f, 0, sizeof *f);
@@ -42,7 +42,6 @@ static int facts_find(const char *file, const hd_dump *dump, dart_facts *f) {
     if (!reached) return BAD_INPUT;
     status = hd_dart_libraries(dart, reached, NULL, &f->libraries, &err);
     if (!status) status = hd_dart_lengths(dart, NULL, NULL, &f->lengths, &err);
-    free(reached);
     if (status) {
         facts_free(f);
         return failed(file, &err);

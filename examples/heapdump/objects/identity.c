@@ -80,12 +80,11 @@ static void put_moved(const arguments *a, FILE *out, const screen *s, const iden
 
 /* False if objects only changed class: a detached node has another class than before. */
 static bool is_any_changed(const identity_pair *p) {
-    moved *list;
+    FREED moved *list = NULL;
     size_t n;
     for (uint32_t i = 0; i < p->change->count; i++)
         if (identity_changed(&p->change->rows[i])) return true;
     n = moved_of(p, CHANGED, &list);
-    free(list);
     return n != 0;
 }
 
@@ -129,13 +128,12 @@ void identity_text(const arguments *a, FILE *out, const identity_pair *p) {
     display(out, "\n");
     put_identity_classes(a, out, &s, p);
     for (int kind = NEW; kind < KINDS; kind++) {
-        moved *list;
+        FREED moved *list = NULL;
         size_t n = moved_of(p, kind, &list), shown = shown_of(a, 10);
         if (shown > n) shown = n;
         if (n) display(out, "\n%zu %s\n", n, n == 1 ? kind_title_of_one[kind] : kind_title[kind]);
         if (n) put_moved(a, out, &s, p, list, shown);
         put_more(out, n, shown);
-        free(list);
     }
 }
 
@@ -181,14 +179,13 @@ void identity_json(const arguments *a, hd_json *j, const identity_pair *p) {
     }
     hd_json_end(j);
     for (int kind = NEW; kind < KINDS; kind++) {
-        moved *list;
+        FREED moved *list = NULL;
         size_t n = moved_of(p, kind, &list);
         json_object(j, kind_name[kind]);
         json_u64(j, "count", n);
         json_array(j, "objects");
         for (size_t i = 0; i < n && i < shown_of(a, 10); i++) json_moved(j, p, &list[i]);
         hd_json_end(j), hd_json_end(j);
-        free(list);
     }
     hd_json_end(j);
 }

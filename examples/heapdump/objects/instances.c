@@ -333,8 +333,8 @@ static int conditions_known(const arguments *a, const objects *o, const bool *is
 
 static int instances_find(const arguments *a, const objects *o, instances *found) {
     uint32_t all = hd_graph_object_count(o->graph), candidates = 0;
-    uint8_t *asked = classes_asked(a, o);
-    bool *is_told = needed(calloc((size_t)a->objects.where_count + 1, sizeof *is_told));
+    FREED uint8_t *asked = classes_asked(a, o);
+    FREED bool *is_told = needed(calloc((size_t)a->objects.where_count + 1, sizeof *is_told));
     hd_error err;
     int status = asked ? DONE : BAD_INPUT;
     memset(found, 0, sizeof *found);
@@ -358,7 +358,6 @@ static int instances_find(const arguments *a, const objects *o, instances *found
         status = failed(o->file, &err);
     if (!status) qsort_r(found->list, found->count, sizeof *found->list, holds_more, (void *)(uintptr_t)o);
     else free(found->list);
-    free(asked), free(is_told);
     return status;
 }
 
@@ -400,7 +399,7 @@ static void put_instance(FILE *out, const arguments *a, const screen *s, const o
 }
 
 static void put_found(FILE *out, const arguments *a, const screen *s, const instances *found) {
-    char *text;
+    FREED char *text = NULL;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
     display(f, "%u object%s", found->count, found->count == 1 ? "" : "s");
@@ -413,7 +412,6 @@ static void put_found(FILE *out, const arguments *a, const screen *s, const inst
                 found->unheld == 1 ? "is" : "are");
     closed_text(f, &text);
     put_wrapped(out, text, s->columns);
-    free(text);
 }
 
 static int instances_text(const arguments *a, const objects *o, FILE *out) {

@@ -44,10 +44,9 @@ int put_class_within(FILE *out, const screen *s, const hd_graph *graph, uint32_t
 
 /* Prints a name in quotes. */
 static int put_name_within(FILE *out, hd_str name, int room) {
-    char *text = short_name(name, 0);
+    FREED char *text = short_name(name, 0);
     int used = columns_of(hd_cstr(text));
     display(out, "\""), put_within(out, text, room - 2), display(out, "\"");
-    free(text);
     return (used < room - 2 ? used : room - 2) + 2;
 }
 

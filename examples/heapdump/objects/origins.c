@@ -47,7 +47,8 @@ static hd_v8_place *stack_of(const origins *x, uint32_t object, uint32_t *depth)
 
 void put_origins(FILE *out, const arguments *a, const origins *x, uint32_t object) {
     hd_v8_link link = x->v8 ? hd_v8_detachedness(x->v8, object) : HD_V8_UNLINKED;
-    hd_v8_place place, *frames;
+    hd_v8_place place;
+    FREED hd_v8_place *frames = NULL;
     uint32_t depth, most = shown_of(a, 10);
     if (link == HD_V8_DETACHED) display(out, "%12s: not in the document of a page\n", "detached");
     if (link == HD_V8_ATTACHED) display(out, "%12s: in the document of a page\n", "attached");
@@ -63,7 +64,6 @@ void put_origins(FILE *out, const arguments *a, const origins *x, uint32_t objec
         display(out, "\n");
     }
     put_more(out, depth, most);
-    free(frames);
 }
 
 bool origin_of(const origins *x, uint32_t object, hd_v8_place *place, bool *allocated) {
@@ -77,31 +77,31 @@ void put_origin(FILE *out, const hd_v8_place *place, bool allocated) {
 }
 
 void put_short_origins(FILE *out, const origins *x, uint32_t object) {
-    hd_v8_place place, *frames;
+    hd_v8_place place;
+    FREED hd_v8_place *frames = NULL;
     uint32_t depth;
     if (x->read && hd_v8_location(x->read, object, &place)) display(out, "  source "), put_place_of(out, &place);
     frames = stack_of(x, object, &depth);
     if (depth) display(out, "  allocated by "), put_frame_of(out, &frames[0]);
-    free(frames);
 }
 
 static void json_stack(hd_json *j, const hd_v8_place *frames, uint32_t depth) {
     json_array(j, "stack");
     for (uint32_t i = 0; i < depth; i++) {
-        char *text;
+        FREED char *text = NULL;
         size_t size;
         FILE *f = needed(open_memstream(&text, &size));
         put_frame_of(f, &frames[i]);
         closed_text(f, &text);
         hd_json_cstr(j, text);
-        free(text);
     }
     hd_json_end(j);
 }
 
 void json_origins(hd_json *j, const origins *x, uint32_t object) {
     hd_v8_link link = x->v8 ? hd_v8_detachedness(x->v8, object) : HD_V8_UNLINKED;
-    hd_v8_place place, *frames;
+    hd_v8_place place;
+    FREED hd_v8_place *frames = NULL;
     uint32_t depth;
     if (link) json_bool(j, "detached", link == HD_V8_DETACHED);
     if (x->read && hd_v8_location(x->read, object, &place)) {
@@ -114,5 +114,4 @@ void json_origins(hd_json *j, const origins *x, uint32_t object) {
     }
     frames = stack_of(x, object, &depth);
     if (depth) json_stack(j, frames, depth);
-    free(frames);
 }

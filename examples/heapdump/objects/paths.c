@@ -19,9 +19,8 @@ static hd_str field_of(const objects *o, const hd_path *path, uint32_t at) {
 }
 
 void put_root(FILE *out, const objects *o, const hd_root *root) {
-    char *text = root_text(o, root, "");
+    FREED char *text = root_text(o, root, "");
     display(out, "root: %s", text);
-    free(text);
     if (is_cut_off(o, root->object)) display(out, ": the file has lost references");
     for (uint32_t flag = 1; flag && flag <= root->flags; flag <<= 1)
         if (root->flags & flag) display(out, ", %s", hd_root_flag_name(flag));
@@ -92,7 +91,7 @@ static void leave_out(const steps *s, uint32_t rows, bool *out) {
 static void put_shown_step(FILE *out, const arguments *a, const screen *s, const objects *o, const step *x) {
     enum { LEAST = 12 };
     int room = s->columns - 3;
-    char *rest, *text;
+    FREED char *rest = NULL, *text = NULL;
     size_t size;
     FILE *tail = needed(open_memstream(&rest, &size));
     display(tail, "  id "), put_id(tail, o, hd_graph_object(o->graph, x->object).id, 0);
@@ -107,7 +106,6 @@ static void put_shown_step(FILE *out, const arguments *a, const screen *s, const
     put_style(out, s, FAINT);
     display(out, "%s\n", rest);
     put_style(out, s, PLAIN);
-    free(rest), free(text);
 }
 
 /* On a terminal: the names that a programmer knows. */

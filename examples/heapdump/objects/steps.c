@@ -88,10 +88,10 @@ char *object_text(const objects *o, uint32_t object, size_t most) {
         if (is_of_engine(o, object)) return cut(hd_v8_name(v8, object), most, "");
     }
     if (!v8 && name_of(o, object).len) {
-        char *of = is_class_object(o, object) ? needed(strdup("class")) : class_text(o, object, most), *text;
-        char *name = cut(name_of(o, object), most, "");
+        char *text;
+        FREED char *of = is_class_object(o, object) ? needed(strdup("class")) : class_text(o, object, most);
+        FREED char *name = cut(name_of(o, object), most, "");
         if (asprintf(&text, "%s %s", of, name) < 0) text = needed(NULL);
-        free(of), free(name);
         return text;
     }
     return class_text(o, object, most);
@@ -174,14 +174,13 @@ static bool draft_alike(const void *user, uint32_t at, uint32_t before, bool fir
 }
 
 static void find_periods(drafts *d) {
-    uint64_t *keys = needed(malloc(((size_t)d->count + 1) * sizeof *keys));
+    FREED uint64_t *keys = needed(malloc(((size_t)d->count + 1) * sizeof *keys));
     for (uint32_t i = 0; i < d->count; i++) {
         hd_str label = d->list[i].label.name;
         keys[i] = hd_graph_object(d->o->graph, d->list[i].object).class_index;
         for (size_t k = 0; k < label.len; k++) keys[i] = run_key(keys[i], (uint8_t)label.data[k]);
     }
     d->period = run_starts(keys, d->count, draft_alike, d);
-    free(keys);
 }
 
 /* A run of one list or tree. */
@@ -278,9 +277,8 @@ static char *list_text(const objects *o, const draft *d, const run *r, size_t mo
     else display(f, "list of %u %s", elements, class_name);
     for (uint32_t i = 1; i <= period; i++) named |= d[i].label.name.len && (period > 1 || d[i].label.known > ELEMENT);
     for (uint32_t i = 1; !tree && named && i <= period; i++) {
-        char *name = cut(r->by.len ? r->by : d[i].label.name, most, "");
+        FREED char *name = cut(r->by.len ? r->by : d[i].label.name, most, "");
         display(f, "%s%s%s", i > 1 ? CALLS : " (", name, i == period ? ")" : "");
-        free(name);
     }
     free(class_name);
     closed_text(f, &text);
@@ -294,17 +292,16 @@ static known worth_of(const step_label *l) {
 
 static char *step_text(const objects *o, const draft *d, const char *what, size_t most, const chain_link *first) {
     bool element = d->label.known == ELEMENT, engine = hd_dump_v8(o->dump) != NULL;
-    char *label = cut(d->label.name, most, ""), *text;
+    char *text;
+    FREED char *label = cut(d->label.name, most, "");
     hd_root of;
     int n;
     if (d->root && (!engine || is_cut_off(o, d->object))) {
         of = hd_graph_root(o->graph, first->reference);
         if (first->flags & LINK_ANY_ROOT) of.name = 0;
-        char *name = root_text(o, &of, " root");
+        FREED char *name = root_text(o, &of, " root");
         n = asprintf(&text, "%s: %s", name, what);
-        free(name);
     } else n = asprintf(&text, "%s%s%s", label, element ? " " : *label ? ": " : "", what);
-    free(label);
     return n < 0 ? needed(NULL) : text;
 }
 
@@ -328,7 +325,7 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
     for (uint32_t i = 0, next; i < n; i = next) {
         step *to = &s.list[s.count++];
         run r = run_from(&all, i, &no_mixed);
-        char *what;
+        FREED char *what = NULL;
         next = i + (r.count ? r.count : 1);
         *to = (step){ .object = d[i].object, .last = d[next - 1].object, .known = worth_of(&d[i].label) };
         if (r.count) to->elements = r.elements;
@@ -337,7 +334,6 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
                : d[i].unnamed ? class_text(o, d[i].object, most)
                               : shown_text(o, &links[d[i].link], most);
         to->text = step_text(o, &d[i], what, most, &links[0]);
-        free(what);
     }
     free(d), free(all.period);
     if (all.lengths != o->lengths) list_lengths_free(all.lengths);
@@ -345,19 +341,18 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
 }
 
 steps steps_of_path(const objects *o, const hd_path *path, size_t most) {
-    chain_link *links = needed(malloc(((size_t)path->length + 1) * sizeof *links));
+    FREED chain_link *links = needed(malloc(((size_t)path->length + 1) * sizeof *links));
     steps s;
     for (uint32_t i = 0; i < path->length; i++)
         links[i] = i ? (chain_link){ path->objects[i], path->objects[i - 1], path->references[i - 1],
                                      path->ephemerons ? path->ephemerons[i - 1] : HD_NONE, LINK_ONE, HD_NONE, 0 }
                      : (chain_link){ path->objects[0], HD_NONE, path->root, HD_NONE, LINK_ONE, HD_NONE, 0 };
     s = steps_of_links(o, links, path->length, most);
-    free(links);
     return s;
 }
 
 steps steps_of_way(const objects *o, const ways *w, uint32_t object, uint32_t count, size_t most) {
-    chain_link *links;
+    FREED chain_link *links = NULL;
     uint32_t n = 0, i;
     steps s;
     for (uint32_t at = object; at != HD_NONE && n < count; at = w->held_by[at]) n++;
@@ -365,7 +360,6 @@ steps steps_of_way(const objects *o, const ways *w, uint32_t object, uint32_t co
     for (i = n; i--; object = w->held_by[object])
         links[i] = (chain_link){ object, w->held_by[object], w->by[object], HD_NONE, LINK_ONE, HD_NONE, 0 };
     s = steps_of_links(o, links, n, most);
-    free(links);
     return s;
 }
 

@@ -98,7 +98,7 @@ static void take_string(const objects *o, string_list *list, const text_at *s, c
 /* Strings of V8 and HPROF. */
 static void strings_by_text(const objects *o, const uint8_t *reached, string_list *list) {
     uint32_t n = 0, room = 0;
-    text_at *all = NULL;
+    FREED text_at *all = NULL;
     hd_string_table *t = &list->table;
     uint64_t largest = 0;
     for (uint32_t i = 0; i < hd_graph_object_count(o->graph); i++) {
@@ -115,11 +115,10 @@ static void strings_by_text(const objects *o, const uint8_t *reached, string_lis
     t->objects = n;
     t->rows = list->rows;
     qsort(list->rows, t->count, sizeof *list->rows, string_before);
-    free(all);
 }
 
 static int find_strings(const arguments *a, const objects *o, string_list *list) {
-    uint8_t *reached = NULL;
+    FREED uint8_t *reached = NULL;
     hd_total total;
     hd_error err;
     hd_status status = HD_OK;
@@ -132,7 +131,6 @@ static int find_strings(const arguments *a, const objects *o, string_list *list)
     if (!hd_dump_dart(o->dump)) strings_by_text(o, reached, list);
     else status = hd_dart_strings(hd_dump_dart(o->dump), reached, NULL, &list->of_dart, &err);
     if (list->of_dart) list->table = *list->of_dart;
-    free(reached);
     return status ? failed(o->file, &err) : DONE;
 }
 
@@ -146,7 +144,7 @@ static uint32_t repeated(const hd_string_table *table, uint64_t *cut) {
 
 static void put_string(FILE *out, const arguments *a, const screen *s, const objects *o, const hd_string_row *row) {
     int room = s->columns - o->id_columns - 41;
-    char *text;
+    FREED char *text = NULL;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
     put_value(f, &row->data, a->view.wide ? SIZE_MAX : MAX_TEXT);
@@ -158,7 +156,6 @@ static void put_string(FILE *out, const arguments *a, const screen *s, const obj
     display(out, row->cut ? " ? " : "   ");
     put_within(out, text, !s->columns ? 0 : room > 10 ? room : 10);
     fputc('\n', out);
-    free(text);
 }
 
 static int strings_text(const arguments *a, const objects *o, FILE *out) {

@@ -138,11 +138,10 @@ void put_way(FILE *out, const arguments *a, const char *what, const steps *way, 
     if (!way->count) return;
     int room = screen_of(a).columns - (int)strlen("       ") - (int)strlen(what);
     int left = room - columns_of(hd_cstr(rest));
-    char *text;
+    FREED char *text = NULL;
     if (left >= LEAST || left >= room) room = left; /* else the rest goes on below, if need be */
     text = steps_text(way, steps_columns(a, room < 24 ? 24 : room));
     if (*text) display(out, "      %s %s%s\n", what, text, rest);
-    free(text);
 }
 
 /* The path to a suspect or to most objects of a class. V8 has no name for the root of a path of one step. */
@@ -168,14 +167,13 @@ static void put_classes(FILE *out, const arguments *a, const matched *m, const p
     below classes[MOST_BELOW];
     uint32_t kinds = classes_below(m, p, own, classes);
     for (uint32_t i = 0; i < kinds; i++) {
-        char *text = listed_name(a, hd_graph_class(s->o.graph, classes[i].class_index).name);
+        FREED char *text = listed_name(a, hd_graph_class(s->o.graph, classes[i].class_index).name);
         size_t most = steps_name(a, 24);
         display(out, "%s", i ? ", " : what);
         if (classes[i].name.len && classes[i].named < classes[i].objects)
             display(out, "%llu of ", (unsigned long long)classes[i].named);
         display(out, "%llu %s", (unsigned long long)classes[i].objects, text);
         if (classes[i].name.len) display(out, " "), put_cut(out, classes[i].name, most ? most : SIZE_MAX);
-        free(text);
     }
     if (kinds) fputc('\n', out);
 }
@@ -435,7 +433,7 @@ static void propose(const shot *last, const pile *piles, uint32_t n, const class
 }
 
 int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r, proposal *next) {
-    shot *shots = needed(calloc((size_t)count, sizeof *shots));
+    FREED shot *shots = needed(calloc((size_t)count, sizeof *shots));
     matched m = { .shots = shots, .count = (uint32_t)count };
     pile piles[MOST_PILES];
     class_suspect classes[MOST_CLASSES];
@@ -465,6 +463,6 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     for (int i = 0; i < count; i++) shot_free(&shots[i]);
     origins_close(&from);
     detached_free(&lost);
-    free(m.ids), free(m.came), free(m.owner), free(shots);
+    free(m.ids), free(m.came), free(m.owner);
     return status;
 }

@@ -46,8 +46,8 @@ static bool goes_on(const shot *s, uint32_t object, step_label label) {
 /* Objects in the order of the keys of their shortest paths: classes and names of references. Freed by the caller. */
 static key_of_object *way_keys(const shot *s) {
     const ways *w = &s->ways;
-    uint64_t *class_key = class_keys(s->o.graph);
-    uint64_t *key = needed(malloc(((size_t)hd_graph_object_count(s->o.graph) + 1) * sizeof *key));
+    FREED uint64_t *class_key = class_keys(s->o.graph);
+    FREED uint64_t *key = needed(malloc(((size_t)hd_graph_object_count(s->o.graph) + 1) * sizeof *key));
     key_of_object *list = needed(malloc(((size_t)w->count + 1) * sizeof *list));
     for (uint32_t i = 0; i < w->count; i++) {
         uint32_t o = w->order[i], holder = w->held_by[o];
@@ -61,7 +61,6 @@ static key_of_object *way_keys(const shot *s) {
         list[i] = (key_of_object){ key[o], o };
     }
     if (w->count) qsort(list, w->count, sizeof *list, by_key);
-    free(class_key), free(key);
     return list;
 }
 
@@ -75,7 +74,7 @@ static uint32_t end_of_way(const shot *s, const key_of_object *list, uint32_t at
 
 uint8_t *came_by_way(const matched *m) {
     const shot *first = &m->shots[0], *last = &m->shots[m->count - 1];
-    key_of_object *before = way_keys(first), *now = way_keys(last);
+    FREED key_of_object *before = way_keys(first), *now = way_keys(last);
     uint8_t *came = needed(calloc((size_t)hd_graph_object_count(last->o.graph) + 1, 1));
     for (uint32_t i = 0, k = 0, end; i < last->ways.count; i = end) {
         uint64_t bytes, then = 0;
@@ -90,7 +89,6 @@ uint8_t *came_by_way(const matched *m) {
             if (n >= i + old) came[now[n].object] = CAME;
             else if (end - i == old && bytes > then) came[now[n].object] = CAME_LARGER;
     }
-    free(before), free(now);
     return came;
 }
 
@@ -143,7 +141,7 @@ static uint32_t top_of_tree(const shot *s, uint32_t object) {
    object. HD_NONE: no object is above so many, or its children are unrelated. */
 static uint32_t holder_of_most(const shot *s, const uint32_t *list, uint32_t n, uint32_t *sharing) {
     const ways *w = &s->ways;
-    uint32_t *behind = needed(calloc((size_t)hd_graph_object_count(s->o.graph) + 1, sizeof *behind));
+    FREED uint32_t *behind = needed(calloc((size_t)hd_graph_object_count(s->o.graph) + 1, sizeof *behind));
     uint32_t found = HD_NONE;
     for (uint32_t i = 0; i < n; i++) behind[list[i]]++;
     for (uint32_t i = w->count; i--;)
@@ -155,13 +153,12 @@ static uint32_t holder_of_most(const shot *s, const uint32_t *list, uint32_t n, 
     if (found != HD_NONE && (is_loose(s, found) || s->role[found] != OF_PROGRAM || is_of_node(s, found)))
         found = HD_NONE;
     if (found != HD_NONE) *sharing = behind[found];
-    free(behind);
     return found;
 }
 
 class_way way_of_class(const matched *m, uint32_t class_index, size_t most) {
     const shot *s = &m->shots[m->count - 1];
-    uint32_t *list = needed(malloc(((size_t)s->ways.count + 1) * sizeof *list));
+    FREED uint32_t *list = needed(malloc(((size_t)s->ways.count + 1) * sizeof *list));
     uint32_t n = 0, holder;
     class_way found = { .which = "the new " };
     for (uint32_t i = 0; i < s->ways.count; i++)
@@ -175,6 +172,5 @@ class_way way_of_class(const matched *m, uint32_t class_index, size_t most) {
         found.way = steps_of_way(&s->o, &s->ways, holder, HD_NONE, most);
         found.to_holder = true;
     }
-    free(list);
     return found;
 }

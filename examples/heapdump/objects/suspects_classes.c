@@ -194,8 +194,8 @@ static int find_grown(const matched *m, hd_histogram *const *h, const uint8_t *e
 
 int find_classes(const arguments *a, const matched *m, class_suspect *found, uint32_t *n, grown_classes *all) {
     const shot *last = &m->shots[m->count - 1];
-    hd_histogram **h = needed(calloc(m->count, sizeof *h));
-    uint8_t *engine = classes_of_engine(last, m->count > 1);
+    FREED hd_histogram **h = needed(calloc(m->count, sizeof *h));
+    FREED uint8_t *engine = classes_of_engine(last, m->count > 1);
     hd_error err;
     int status = DONE;
     *n = 0;
@@ -206,7 +206,6 @@ int find_classes(const arguments *a, const matched *m, class_suspect *found, uin
     if (!status && m->count == 1) status = find_large(last, h[0], engine, found, n);
     if (!status && m->count > 1) status = find_grown(m, h, engine, found, n, all);
     for (uint32_t t = 0; t < m->count; t++) hd_histogram_free(h[t]);
-    free(h), free(engine);
     return status;
 }
 
@@ -456,10 +455,10 @@ uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MO
     const shot *s = &m->shots[m->count - 1];
     const hd_dominators *d = s->o.dominators;
     uint32_t all = hd_graph_class_count(s->o.graph), n = 0;
-    uint64_t *bytes = needed(calloc((size_t)all + 1, sizeof *bytes));
-    uint64_t *number = needed(calloc((size_t)all + 1, sizeof *number));
-    uint32_t *end = needed(calloc((size_t)all + 1, sizeof *end)); /* position behind the last counted subtree */
-    uint8_t *tier = needed(calloc((size_t)all + 1, 1));
+    FREED uint64_t *bytes = needed(calloc((size_t)all + 1, sizeof *bytes));
+    FREED uint64_t *number = needed(calloc((size_t)all + 1, sizeof *number));
+    FREED uint32_t *end = needed(calloc((size_t)all + 1, sizeof *end)); /* position behind the last counted subtree */
+    FREED uint8_t *tier = needed(calloc((size_t)all + 1, 1));
     for (uint32_t at = 0, o; next_of(m, p, own, &at, &o);) {
         uint32_t c = s->class_of[o];
         if (!number[c]++) tier[c] = (uint8_t)tier_of(s, o);
@@ -477,6 +476,5 @@ uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MO
             found[n].name = common_name(m, p, own, best, number[best], &found[n].named), n++;
             bytes[best] = 0;
         }
-    free(bytes), free(number), free(end), free(tier);
     return n;
 }

@@ -42,12 +42,11 @@ static void count_object(const matched *m, uint32_t t, const uint8_t *old, uint3
 
 static void count_held(const owners *w, uint32_t t, const uint32_t *owner, held *h) {
     const hd_dominators *d = w->m->shots[t].o.dominators;
-    uint8_t *old = old_objects(w, t);
+    FREED uint8_t *old = old_objects(w, t);
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i];
         if (owner[o] != HD_NONE) count_object(w->m, t, old, o, owner[o], 1, h);
     }
-    free(old);
 }
 
 /* Snapshots have no time: all steps count as equally long, the one to the first snapshot too. */
@@ -71,14 +70,13 @@ static void take_below(const owners *w, const spread *one, uint32_t t, const uin
     const matched *m = w->m;
     const hd_dominators *d = m->shots[t].o.dominators;
     uint32_t holder = m->ids[(size_t)one->holder * m->count + t], from = d->position[holder];
-    uint8_t *old = old_objects(w, t);
+    FREED uint8_t *old = old_objects(w, t);
     for (uint32_t i = from; i < from + d->below[holder]; i++) {
         uint32_t o = d->order[i], of = owner[o];
         if (of == HD_NONE) continue;
         if (!spread_has(m, one->holder, of < w->count ? of : w->variables[of - w->count].value))
             count_object(m, t, old, o, of, -1, h);
     }
-    free(old);
 }
 
 /* Gives the bytes of its owners to a holder of spread growth. Its own bytes are its retained size in each
@@ -108,7 +106,7 @@ static void give_spread(matched *m, const owners *w, const spread *one, held *h)
 
 static void find_spreads(matched *m, const owners *w, held *h) {
     uint32_t n = w->count + w->variable_count, count;
-    double *growth = needed(malloc(((size_t)n + 1) * sizeof *growth));
+    FREED double *growth = needed(malloc(((size_t)n + 1) * sizeof *growth));
     spread found[MOST_SPREAD];
     for (uint32_t o = 0; o < n; o++) {
         growth[o] = h->bytes[m->count - 1][o] - h->bytes[0][o];
@@ -122,7 +120,6 @@ static void find_spreads(matched *m, const owners *w, held *h) {
         if (!last) free(owner);
     }
     for (uint32_t i = 0; i < count; i++) give_spread(m, w, &found[i], h);
-    free(growth);
 }
 
 /* New code, shapes and feedback are part of the growth, but not of the score: they show the engine at work, not a
@@ -130,8 +127,8 @@ static void find_spreads(matched *m, const owners *w, held *h) {
 static void find_trends(const owners *w, const held *h, pile *piles, uint32_t *found) {
     const matched *m = w->m;
     const shot *last = &m->shots[m->count - 1];
-    uint64_t *turn = step_times(m->count);
-    double *v = needed(malloc(m->count * sizeof *v)), *lean = needed(malloc(m->count * sizeof *lean));
+    FREED uint64_t *turn = step_times(m->count);
+    FREED double *v = needed(malloc(m->count * sizeof *v)), *lean = needed(malloc(m->count * sizeof *lean));
     for (uint32_t o = 0; o < w->count + w->variable_count; o++) {
         pile one = pile_of_owner(w, o);
         double score;
@@ -149,7 +146,6 @@ static void find_trends(const owners *w, const held *h, pile *piles, uint32_t *f
         one.trend.score *= occasions(one.trend.growth, h->objects[o]);
         if (one.trend.score > 0 && one.trend.growth > 0) put_pile_in(piles, found, one);
     }
-    free(turn), free(v), free(lean);
 }
 
 /* The new bytes of a suspect that its object does not dominate: other objects hold them, too. */

@@ -3,13 +3,12 @@
 #include "suspects.h"
 
 void put_pile_origin(FILE *out, const matched *m, const pile *p) {
-    char *text;
+    FREED char *text = NULL;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
     put_short_origins(f, m->from, p->object);
     closed_text(f, &text);
     if (*text) display(out, "      %s\n", text + strspn(text, " "));
-    free(text);
 }
 
 static bool same_place(const hd_v8_place *x, const hd_v8_place *y) {

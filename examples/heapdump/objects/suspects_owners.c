@@ -25,7 +25,7 @@ static bool is_kept(const matched *m, uint32_t object) {
 static void find_users(owners *w) {
     const shot *last = &w->m->shots[w->m->count - 1];
     const hd_dominators *d = last->o.dominators;
-    uint32_t *list = column(d->count); /* by first element: owner of the list */
+    FREED uint32_t *list = column(d->count); /* by first element: owner of the list */
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], above = d->parent[o], of = above == HD_NONE ? HD_NONE : w->user[above];
         bool good = of != HD_NONE && is_user(last, of);
@@ -37,7 +37,6 @@ static void find_users(owners *w) {
             w->user[o] = list[w->first[o]];
         } else w->user[o] = w->kept[o] && (is_user(last, o) || last->role[o] == ROOTS || !good) ? o : of;
     }
-    free(list);
 }
 
 /* Variables. ----------------------------------------------------------------------------------- */
@@ -85,7 +84,7 @@ static void find_variables(owners *w) {
 /* A list that a variable holds belongs to the variable. New objects may lie between them. */
 static void give_lists(owners *w) {
     const hd_dominators *d = w->m->shots[w->m->count - 1].o.dominators;
-    uint32_t *variable_of = column(w->count);
+    FREED uint32_t *variable_of = column(w->count);
     for (uint32_t v = 0; v < w->variable_count; v++) variable_of[w->variables[v].value] = v;
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], above = d->parent[o];
@@ -98,7 +97,6 @@ static void give_lists(owners *w) {
     }
     for (uint32_t o = 0; o < w->count; o++)
         if (w->user[o] < w->count) w->user[o] = w->user[w->user[o]];
-    free(variable_of);
 }
 
 /* Owners. -------------------------------------------------------------------------------------- */
@@ -191,7 +189,7 @@ static bool took_elements(const owners *w, const shot *s, const uint32_t *old, c
 static uint32_t *newer_elements(const owners *w, uint32_t t, const uint32_t *old) {
     const shot *s = &w->m->shots[t], *last = &w->m->shots[w->m->count - 1];
     uint32_t *owner = column(s->o.dominators->count);
-    uint8_t *passed = needed(calloc((size_t)s->o.dominators->count + 1, 1));
+    FREED uint8_t *passed = needed(calloc((size_t)s->o.dominators->count + 1, 1));
     for (uint32_t o = 0; o < w->count; o++) {
         uint32_t at;
         if (!w->kept[o] || w->first[o] == HD_NONE) continue;
@@ -203,14 +201,14 @@ static uint32_t *newer_elements(const owners *w, uint32_t t, const uint32_t *old
             owner[at] = w->user[o];
         }
     }
-    free(passed);
     return owner;
 }
 
 uint32_t *owners_in(const owners *w, uint32_t t) {
     const shot *s = &w->m->shots[t];
     const hd_dominators *d = s->o.dominators;
-    uint32_t *old = column(d->count), *owner = column(d->count), *by = held_directly(s), *on_way, *list;
+    uint32_t *owner = column(d->count);
+    FREED uint32_t *old = column(d->count), *by = held_directly(s), *on_way = NULL, *list = NULL;
     for (uint32_t o = 0; o < w->count; o++)
         if (w->kept[o]) old[w->m->ids[(size_t)o * w->m->count + t]] = o;
     on_way = owners_on_way(w, s, old), list = newer_elements(w, t, old);
@@ -224,7 +222,6 @@ uint32_t *owners_in(const owners *w, uint32_t t) {
         else if (old[above] != HD_NONE) owner[o] = better(w, owner_by(w, s, old[above], above, by[o]), on_way[o]);
         else owner[o] = better(w, owner[above], on_way[o]);
     }
-    free(old), free(by), free(on_way), free(list);
     return owner;
 }
 

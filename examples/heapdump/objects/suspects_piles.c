@@ -299,7 +299,7 @@ static uint32_t *group_shared(walk *w) {
     size_t n = (size_t)s->o.dominators->count + 1;
     uint32_t *group = needed(malloc(n * sizeof *group));
     const uint32_t *head = s->head;
-    double *all = needed(malloc(n * sizeof *all)), *own = needed(calloc(n, sizeof *own));
+    FREED double *all = needed(malloc(n * sizeof *all)), *own = needed(calloc(n, sizeof *own));
     memcpy(all, w->weight, n * sizeof *all);
     memset(group, 0xff, n * sizeof *group);
     for (uint32_t i = s->ways.count; i--;) {
@@ -318,14 +318,14 @@ static uint32_t *group_shared(walk *w) {
             group[o] = o;
         } else if (above != HD_NONE && all[o] < (double)w->least) group[o] = group[above];
     }
-    free(all), free(own);
     return group;
 }
 
 /* By object: its group, or the group of its dominator. Grouped bytes are taken from the rest of scopes. */
 static uint32_t *owners_of_shared(walk *w) {
     const hd_dominators *d = w->s->o.dominators;
-    uint32_t *group = group_shared(w), *owner = needed(malloc(((size_t)d->count + 1) * sizeof *owner));
+    uint32_t *owner = needed(malloc(((size_t)d->count + 1) * sizeof *owner));
+    FREED uint32_t *group = group_shared(w);
     memset(owner, 0xff, ((size_t)d->count + 1) * sizeof *owner);
     for (uint32_t i = 0; i < d->reached; i++) {
         uint32_t o = d->order[i], above = d->parent[o];
@@ -337,7 +337,6 @@ static uint32_t *owners_of_shared(walk *w) {
         for (uint32_t k = 0; owner[o] != HD_NONE && k < w->rest_count; k++)
             if (w->rest[k].point == above) w->rest[k].bytes -= w->weight[o];
     }
-    free(group);
     return owner;
 }
 

@@ -105,12 +105,11 @@ static bool has_rest(const spread_walk *a, uint32_t above, uint32_t object) {
 /* Nodes of a tree or list do not name it: the object that has its root does, if it has little else. */
 static uint32_t above_nodes(const spread_walk *a, uint32_t object) {
     const hd_dominators *d = a->s->o.dominators;
-    uint8_t *grows = growing_classes(a, object);
+    FREED uint8_t *grows = growing_classes(a, object);
     for (uint32_t at = object; grows[a->s->class_of[object]]; object = at) {
         if ((at = d->parent[at]) == HD_NONE || (at = explainer(a, at)) == HD_NONE) break;
         if ((double)d->retained[object] <= MOST_OF_IT * (double)d->retained[at] && !has_rest(a, at, object)) break;
     }
-    free(grows);
     return object;
 }
 

@@ -83,8 +83,9 @@ static void walk_all(ways *w, const hd_graph *graph, uint32_t at, const uint32_t
 /* Takes the objects behind partly walked ones, the shortest ways first. */
 static void walk_farther(ways *w, const hd_graph *graph) {
     size_t count = (size_t)hd_graph_object_count(graph) + 1;
-    uint32_t *length = needed(calloc(count, sizeof *length)); /* of the way to an object */
-    uint32_t *sorted = needed(malloc(count * sizeof *sorted)), *first = needed(calloc(count + 1, sizeof *first));
+    FREED uint32_t *length = needed(calloc(count, sizeof *length)); /* of the way to an object */
+    FREED uint32_t *sorted = needed(malloc(count * sizeof *sorted));
+    FREED uint32_t *first = needed(calloc(count + 1, sizeof *first));
     uint32_t at = w->count, n = 0, k = 0;
     for (uint32_t i = 1; i < at; i++) {
         length[w->order[i]] = length[w->held_by[w->order[i]]] + 1;
@@ -99,7 +100,6 @@ static void walk_farther(ways *w, const hd_graph *graph) {
         found = found && (k == n || length[w->order[at]] < length[sorted[k]]);
         walk_through(w, graph, found ? w->order[at++] : sorted[k++], NULL);
     }
-    free(length), free(sorted), free(first);
 }
 
 /* Roots that hold temporaries: the stack, handles, and tables of the snapshot writer. */
@@ -186,7 +186,8 @@ void ways_free(ways *w) {
 
 void ways_walk(const ways *w, uint32_t object_count, ways_each *entered, ways_each *left, void *user) {
     size_t size = ((size_t)object_count + 1) * sizeof(uint32_t);
-    uint32_t *child = needed(malloc(size)), *next = needed(malloc(size)), at = HD_NONE;
+    uint32_t at = HD_NONE;
+    FREED uint32_t *child = needed(malloc(size)), *next = needed(malloc(size));
     memset(child, 0xff, size);
     for (uint32_t i = w->count; i--;) { /* children in the order in which they were found */
         uint32_t object = w->order[i], holder = w->held_by[object], *first = holder == HD_NONE ? &at : &child[holder];
@@ -201,5 +202,4 @@ void ways_walk(const ways *w, uint32_t object_count, ways_each *entered, ways_ea
         for (left(user, at); next[at] == HD_NONE && w->held_by[at] != HD_NONE; left(user, at)) at = w->held_by[at];
         at = next[at];
     }
-    free(child), free(next);
 }

@@ -18,10 +18,9 @@ void name_worth_free(name_worth *w) {
 }
 
 static known worth_of(const name_worth *w, hd_str name) {
-    char *text = needed(strndup(name.data, name.len));
+    FREED char *text = needed(strndup(name.data, name.len));
     const struct worth sought = { text, UNNAMED };
     const struct worth *found = bsearch(&sought, w->list, w->count, sizeof *w->list, by_name);
-    free(text);
     return found ? found->known : UNNAMED;
 }
 

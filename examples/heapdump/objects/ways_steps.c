@@ -235,10 +235,9 @@ static char *root_label(const screen_tree *t, uint32_t object) {
 
 /* The node of an object that is shown and in no list before. */
 static void make_node(screen_tree *t, uint32_t object, uint32_t parent) {
-    char *root = root_label(t, object);
+    FREED char *root = root_label(t, object);
     step_label label = root ? (step_label){ UNNAMED, hd_cstr(root) } : best_label(t, object);
     t->node[object] = node_of(t, parent, label, text_of(t, object));
-    free(root);
 }
 
 /* "y › x": the names on the last `period` steps to an object. To be freed. */
@@ -257,15 +256,13 @@ static char *names_between(const screen_tree *t, uint32_t object, uint32_t perio
 /* Whether the steps to an object are those to the elements of this list before it. */
 static bool is_next(const screen_tree *t, const draft_node *d, uint32_t object, uint32_t period) {
     hd_str name = best_label(t, object).name;
-    char *names;
-    bool same;
+    FREED char *names = NULL;
     if (period == 1) {
         size_t n = (size_t)shown_of_name(t, name);
         return strlen(d->next) == n && (!n || !memcmp(d->next, name.data, n));
     }
-    names = names_between(t, object, period), same = !strcmp(d->next, names);
-    free(names);
-    return same;
+    names = names_between(t, object, period);
+    return !strcmp(d->next, names);
 }
 
 /* Whether most of the lists that share this node are trees. */
@@ -403,8 +400,8 @@ static void join_keys(draft_node **list, size_t count) {
 /* A JavaScript object is often a table: properties of many names with values of one class are one node. Nodes of one
    depth are joined before those below. */
 static void fold_keys(screen_tree *t) {
-    draft_node **list = needed(malloc(((size_t)t->count + 1) * sizeof *list));
-    uint32_t *begin = needed(calloc((size_t)t->count + 2, sizeof *begin));
+    FREED draft_node **list = needed(malloc(((size_t)t->count + 1) * sizeof *list));
+    FREED uint32_t *begin = needed(calloc((size_t)t->count + 2, sizeof *begin));
     for (uint32_t n = 1; n < t->count; n++) begin[t->nodes[n].depth + 1]++;
     for (uint32_t d = 1; d <= t->count; d++) begin[d] += begin[d - 1];
     for (uint32_t n = 1; n < t->count; n++) list[begin[t->nodes[n].depth]++] = &t->nodes[n];
@@ -413,7 +410,6 @@ static void fold_keys(screen_tree *t) {
         qsort(list + from, begin[d] - from, sizeof *list, by_text);
         join_keys(list + from, begin[d] - from);
     }
-    free(list), free(begin);
 }
 
 /* Whether a node is a part of the elements of the list above it: "b › a" are the steps of that "a › b" from it on. */
@@ -445,7 +441,7 @@ static int list_text(const screen_tree *t, const draft_node *d, char **text) {
 
 /* Nodes come after those above them. */
 static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth, hd_error *err) {
-    uint32_t *number = needed(calloc((size_t)t->count + 1, sizeof *number));
+    FREED uint32_t *number = needed(calloc((size_t)t->count + 1, sizeof *number));
     hd_status status = HD_OK;
     for (uint32_t n = 1; n < t->count && !status; n++) {
         const draft_node *d = &t->nodes[n];
@@ -468,7 +464,6 @@ static hd_status add_all(screen_tree *t, hd_profile *profile, name_worth *worth,
         if (t->marks[t->w->order[i]] && t->asked[x.class_index])
             status = hd_profile_add(profile, &number[t->node[t->w->order[i]]], x.size, 1, err);
     }
-    free(number);
     return status;
 }
 

@@ -31,13 +31,11 @@ static uint8_t *mark_ways(const objects *o, const uint8_t *asked, const ways *w,
 }
 
 static hd_status retained_together(const objects *o, const uint8_t *asked, const ways *w, merged *m, hd_error *err) {
-    uint32_t *list = needed(malloc(((size_t)m->live + 1) * sizeof *list)), n = 0;
-    hd_status status;
+    uint32_t n = 0;
+    FREED uint32_t *list = needed(malloc(((size_t)m->live + 1) * sizeof *list));
     for (uint32_t i = 0; i < w->count; i++)
         if (asked[hd_graph_object(o->graph, w->order[i]).class_index]) list[n++] = w->order[i];
-    status = hd_graph_retained(o->graph, list, n, NULL, &m->retained, err);
-    free(list);
-    return status;
+    return hd_graph_retained(o->graph, list, n, NULL, &m->retained, err);
 }
 
 static void merged_free(merged *m) {
@@ -48,7 +46,7 @@ static void merged_free(merged *m) {
 /* Freed by the caller. On a screen of `columns`, only names that a programmer knows; 0: every object. */
 static int merge_ways(const arguments *a, const objects *o, int columns, merged *m) {
     hd_profile_desc desc = { .axis_count = 1 };
-    uint8_t *asked = classes_asked(a, o), *marks;
+    FREED uint8_t *asked = classes_asked(a, o), *marks = NULL;
     ways w;
     hd_error err;
     hd_status status;
@@ -65,7 +63,6 @@ static int merge_ways(const arguments *a, const objects *o, int columns, merged 
     if (!status) status = retained_together(o, asked, &w, m, &err);
     m->heap = (hd_heap){ .allocator = a->objects.class_name, .profile = m->profile };
     ways_free(&w);
-    free(marks), free(asked);
     if (status) merged_free(m);
     return status ? failed(o->file, &err) : DONE;
 }
@@ -73,7 +70,7 @@ static int merge_ways(const arguments *a, const objects *o, int columns, merged 
 /* Answers. ------------------------------------------------------------------------------------- */
 
 static void put_summary(FILE *out, const arguments *a, const screen *s, const merged *m) {
-    char *text;
+    FREED char *text = NULL;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
     display(f, "%u object%s of class %s%s", m->live, m->live == 1 ? "" : "s", a->objects.class_name,
@@ -82,7 +79,6 @@ static void put_summary(FILE *out, const arguments *a, const screen *s, const me
     if (m->unheld) display(f, "; no root holds %llu%s", (unsigned long long)m->unheld, m->live ? " more" : "");
     closed_text(f, &text);
     put_wrapped(out, text, s->columns);
-    free(text);
 }
 
 int ways_text(const arguments *a, const objects *o, FILE *out) {

@@ -240,14 +240,12 @@ static bool control_snapshot(recording *r, client *c, control_reply *reply) {
 static int write_apart(recording *r, const char *path, size_t first) {
     timeline *t = &r->file;
     hd_chrome_dumps dumps = { .heap_count = t->count - first };
-    hd_heap *heaps = heaps_from(r, first);
-    hd_scalar *scalars = scalars_from(r, first, &dumps.scalar_count);
+    FREED hd_heap *heaps = heaps_from(r, first);
+    FREED hd_scalar *scalars = scalars_from(r, first, &dumps.scalar_count);
     int status;
     dumps.heaps = heaps;
     dumps.scalars = scalars;
     status = write_heaps(&r->out, &dumps, NULL, path, false);
-    free(heaps);
-    free(scalars);
     while (t->count > first) kept_release(&t->heaps[--t->count]);
     return status;
 }

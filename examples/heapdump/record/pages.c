@@ -259,7 +259,7 @@ uint32_t pages_find(const arguments *a, const char *what, region *r, paged **out
     hd_limits limits = { 0 };
     uint64_t bytes = region_bytes(r, &limits), left = region_claims(&limits);
     uint32_t n = region_count(r, bytes, &limits), count = 0;
-    uint64_t *pids;
+    FREED uint64_t *pids = NULL;
     void *seen = NULL;
     pids = needed(calloc((size_t)n + 1, sizeof *pids));
     *out = NULL;
@@ -275,7 +275,6 @@ uint32_t pages_find(const arguments *a, const char *what, region *r, paged **out
         (*out)[count++] = p;
     }
     tdestroy(seen, keep_pid);
-    free(pids);
     if (count) qsort(*out, count, sizeof **out, by_live);
     region_was_read(r);
     if (!count) display(stderr, "heapdump: %s: none of the selected processes has live blocks\n", what);
@@ -350,18 +349,15 @@ static void json_paged(hd_json *j, const paged *p, size_t shown) {
 static double percent(uint64_t part, uint64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
 
 static char *shown_name(const page_sites *s, const char *name, int columns) {
-    hd_str *frames;
+    FREED hd_str *frames = NULL;
     size_t n = 0;
-    char *made;
     if (s->by != BY_STACK) return short_name(hd_cstr(name), columns);
     frames = needed(calloc(HD_MAX_FRAMES * HD_RENAME_MAX + 1, sizeof *frames));
     for (const char *end; name && n < HD_MAX_FRAMES * HD_RENAME_MAX; name = end ? end + 1 : NULL) {
         end = strchr(name, '\n');
         frames[n++] = (hd_str){ name, end ? (size_t)(end - name) : strlen(name) };
     }
-    made = short_chain(frames, n, columns, false);
-    free(frames);
-    return made;
+    return short_chain(frames, n, columns, false);
 }
 
 static void put_tenths(FILE *out, const paged *p) {
@@ -390,13 +386,12 @@ static void put_paged(FILE *out, const arguments *a, const screen *s, const page
     put_style(out, s, PLAIN);
     for (size_t i = 0; i < shown; i++) {
         const hd_page_use *u = &p->rows[i];
-        char *name = shown_name(&p->sites, p->sites.groups[u->group]->name, room && room < 16 ? 16 : room);
+        FREED char *name = shown_name(&p->sites, p->sites.groups[u->group]->name, room && room < 16 ? 16 : room);
         put_bytes(out, a, u->pages * t->page_bytes, wide);
         put_bytes(out, a, u->alone * t->page_bytes, wide);
         put_bytes(out, a, u->share, wide);
         put_bytes(out, a, u->bytes, wide);
         display(out, "  %4.0f%%  %s\n", percent(u->used, u->pages * t->page_bytes), name);
-        free(name);
     }
     if (shown < p->count) {
         put_style(out, s, FAINT);
@@ -422,7 +417,7 @@ static void put_what_next(FILE *out, const arguments *a, const screen *s) {
 
 static int put_processes(const arguments *a, region *r, answer *to) {
     screen s = screen_of(a);
-    paged *all;
+    FREED paged *all = NULL;
     uint32_t n = pages_find(a, a->input.files[0], r, &all), told = 0;
     uint32_t most = a->cut.all || a->view.json || n <= 10 ? n : 10;
     uint64_t rest = 0;
@@ -437,7 +432,6 @@ static int put_processes(const arguments *a, region *r, answer *to) {
         }
         paged_free(p);
     }
-    free(all);
     if (most < n) {
         display(to->text, "\n%u more processes with fewer live bytes: ", n - most);
         put_bytes(to->text, a, rest, 0);

@@ -164,12 +164,11 @@ void modules_look(recording *r, process *p) {
 }
 
 void codes_look(recording *r, bool (*is_wanted)(const process *p)) {
-    code_file **files = needed(calloc(r->count + 1, sizeof *files));
+    FREED code_file **files = needed(calloc(r->count + 1, sizeof *files));
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->count; i++)
         if (is_wanted(r->processes[i])) files[n++] = r->processes[i]->code;
     if (n) code_files_look(files, n, &r->names);
-    free(files);
 }
 
 static bool has_new_modules(const process *p) { return p->has_new_modules; }

@@ -95,7 +95,7 @@ typedef struct environment {
 } environment;
 
 static environment environment_of(const recording *r, pid_t pid, char preload[200]) {
-    char *variable = NULL;
+    FREED char *variable = NULL;
     size_t room = 0;
     environment e = { 0 };
     FILE *f = proc_open(pid, "environ");
@@ -109,7 +109,6 @@ static environment environment_of(const recording *r, pid_t pid, char preload[20
         snprintf(preload, 200, "%.199s", variable + 11);
     }
     if (f) fclose(f);
-    free(variable);
     return e;
 }
 

@@ -54,13 +54,13 @@ static bool take_at(recording *r, const char *at) {
 }
 
 static int check_at(recording *r) {
-    char *list = needed(strdup(*r->a->record.at ? r->a->record.at : "peak,exit")), *next = list;
+    FREED char *list = needed(strdup(*r->a->record.at ? r->a->record.at : "peak,exit"));
+    char *next = list;
     int status = DONE;
     for (const char *at; !status && (at = strsep(&next, ","));)
         if (!take_at(r, at))
             status = usage("--at takes peak, exit, every=SECONDS, signal and signal=NAME (USR1, USR2, INT, TERM or "
                            "HUP), with commas between them, not '%s'", at);
-    free(list);
     return status;
 }
 
@@ -227,7 +227,7 @@ static void meanwhile_serve(void *user, const struct pollfd *from, uint32_t coun
 /* Waits for an event and handles it. Forked processes are found by looking into the region. */
 static void wait_once(recording *r, int milliseconds) {
     enum { FIRST = 3 };
-    struct pollfd *wait = needed(calloc(FIRST + SYMBOLS_MEANWHILE + r->count, sizeof *wait));
+    FREED struct pollfd *wait = needed(calloc(FIRST + SYMBOLS_MEANWHILE + r->count, sizeof *wait));
     int own[FIRST] = { control_polled(r), r->signals, r->timer };
     nfds_t n = 0;
     uint32_t joins;
@@ -251,7 +251,6 @@ static void wait_once(recording *r, int milliseconds) {
         processes_ended(r);
         moments_write(r);
     }
-    free(wait);
 }
 
 /* Whether a process records. Waits, up to a limit, for programs that are about to begin. */

@@ -151,11 +151,10 @@ static void look_at_socket(const sought *s, char *line, recording_found *f) {
 
 static recording_found look_for(const sought *s) {
     recording_found f = { .fd = -1 };
-    char *line = NULL;
+    FREED char *line = NULL;
     size_t room = 0;
     FILE *list = fopen("/proc/net/unix", "re");
     while (list && getline(&line, &room, list) > 0) look_at_socket(s, line, &f);
-    free(line);
     if (list) fclose(list);
     return f;
 }

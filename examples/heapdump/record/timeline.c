@@ -237,8 +237,8 @@ static void heaps_are_in(recording *r, size_t first, uint64_t size) {
 int timeline_flush(recording *r, size_t first) {
     timeline *t = &r->file;
     hd_chrome_dumps dumps = { .heap_count = t->count - first };
-    hd_heap *heaps;
-    hd_scalar *scalars;
+    FREED hd_heap *heaps = NULL;
+    FREED hd_scalar *scalars = NULL;
     hd_error err;
     hd_status status = HD_OK;
     size_t before = t->pending_size;
@@ -247,8 +247,6 @@ int timeline_flush(recording *r, size_t first) {
     dumps.heaps = heaps = heaps_from(r, first);
     dumps.scalars = scalars = scalars_from(r, first, &dumps.scalar_count);
     status = hd_chrome_writer_add(t->writer, &dumps, &err);
-    free(heaps);
-    free(scalars);
     if (status) display(stderr, "heapdump: %s: %s\n", t->path, err.message);
     else heaps_are_in(r, first, t->pending_size - before);
     if (!file_write(r)) return BAD_INPUT;
@@ -262,11 +260,10 @@ int timeline_flush(recording *r, size_t first) {
 /* Writes the heaps to the directory for temporary files, because they would be lost otherwise. */
 static void write_elsewhere(recording *r, const hd_chrome_dumps *dumps) {
     const char *tmp = getenv("TMPDIR");
-    char *path;
+    FREED char *path = NULL;
     if (asprintf(&path, "%s/heapdump.%ld.json", tmp && *tmp == '/' ? tmp : "/tmp", (long)r->main) < 0) needed(NULL);
     if (!write_heaps(&r->out, dumps, NULL, path, true))
         display(stderr, "heapdump: the recording is in %s\n", path);
-    free(path);
 }
 
 /* Writes the complete file, in order of time. If that fails, the existing file gets its end. */
@@ -275,8 +272,8 @@ int timeline_finish(recording *r) {
     struct stat st;
     bool is_there;
     hd_chrome_dumps dumps = { 0 };
-    hd_heap *heaps;
-    hd_scalar *scalars;
+    FREED hd_heap *heaps = NULL;
+    FREED hd_scalar *scalars = NULL;
     hd_error err;
     int status;
     if (r->a->record.format) {
@@ -292,8 +289,6 @@ int timeline_finish(recording *r) {
     status = write_heaps(&r->out, &dumps, NULL, t->path, t->is_default);
     is_there = t->fd >= 0 && !fstat(t->fd, &st) && st.st_nlink;
     if (status) write_elsewhere(r, &dumps);
-    free(heaps);
-    free(scalars);
     if (status && t->writer && is_there) {
         if (!t->failed && !hd_chrome_writer_finish(t->writer, &err)) file_write(r);
         display(stderr, "heapdump: %s has the heaps that were written before\n", t->path);

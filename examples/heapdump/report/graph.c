@@ -68,17 +68,16 @@ static int64_t called(report *r, const objects *o, uint32_t object, uint32_t ref
 }
 
 static void put_sizes_of(report *r, const shown *s) {
-    uint64_t *size = needed(malloc((s->count + (size_t)1) * sizeof *size));
+    FREED uint64_t *size = needed(malloc((s->count + (size_t)1) * sizeof *size));
     for (uint32_t i = 0; i < s->count; i++) size[i] = hd_graph_object(s->o->graph, s->object[i]).size;
     report_sizes(r, "size", size, s->count);
     for (uint32_t i = 0; i < s->count; i++) size[i] = s->o->dominators->retained[s->object[i]];
     report_sizes(r, "retained", size, s->count);
-    free(size);
 }
 
 static void put_objects(report *r, const shown *s, const uint32_t *place_of_class) {
     const hd_graph *graph = s->o->graph;
-    uint32_t *c = column(s->count);
+    FREED uint32_t *c = column(s->count);
     json_array(&r->json, "id");
     for (uint32_t i = 0; i < s->count; i++) {
         uint64_t id = hd_graph_object(graph, s->object[i]).id;
@@ -99,7 +98,6 @@ static void put_objects(report *r, const shown *s, const uint32_t *place_of_clas
     report_column(r, "parent", c, s->count);
     for (uint32_t i = 0; i < s->count; i++) c[i] = s->o->dominators->below[s->object[i]];
     report_column(r, "below", c, s->count);
-    free(c);
 }
 
 /* The name of a root in its file. */
@@ -107,18 +105,17 @@ static uint32_t root_name(report *r, const hd_graph *graph, uint32_t number) {
     hd_root root = hd_graph_root(graph, number);
     hd_str named = hd_graph_root_name(graph, &root);
     uint32_t name;
-    char *text;
+    FREED char *text = NULL;
     hd_str of = root.container == HD_NONE ? hd_cstr("") : cut(hd_graph_class(graph, root.container).name);
     if (named.len) return report_name(r, cut(named));
     if (asprintf(&text, "%s%s%.*s", hd_root_kind_name(root.kind), of.len ? " of " : "", (int)of.len, of.data) < 0)
         text = needed(NULL);
     name = report_name(r, hd_cstr(text));
-    free(text);
     return name;
 }
 
 static void put_ways(report *r, const shown *s, const ways *w) {
-    uint32_t *c = column(s->count);
+    FREED uint32_t *c = column(s->count);
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t holder = w->held_by[s->object[i]];
         c[i] = holder == HD_NONE ? HD_NONE : s->number[holder];
@@ -135,19 +132,15 @@ static void put_ways(report *r, const shown *s, const ways *w) {
         c[i] = w->state[x] && w->held_by[x] == HD_NONE ? root_name(r, s->o->graph, w->by[x]) : 0;
     }
     report_column(r, "root", c, s->count);
-    free(c);
 }
 
 /* Writes the references between objects of the page, and the number of all references. */
 static int put_references(report *r, const shown *s) {
     size_t most = (size_t)s->count * REFERENCES_OF_ALL, n = 0;
-    uint32_t *c = column(s->count), *to = column(most);
+    FREED uint32_t *c = column(s->count), *to = column(most);
     hd_links *referrers;
     hd_error err;
-    if (hd_graph_referrers(s->o->graph, NULL, &referrers, &err)) {
-        free(c), free(to);
-        return failed(s->o->file, &err);
-    }
+    if (hd_graph_referrers(s->o->graph, NULL, &referrers, &err)) return failed(s->o->file, &err);
     for (uint32_t i = 0; i < s->count; i++) c[i] = hd_graph_object(s->o->graph, s->object[i]).reference_count;
     report_column(r, "out", c, s->count);
     for (uint32_t i = 0; i < s->count; i++)
@@ -168,7 +161,6 @@ static int put_references(report *r, const shown *s) {
     hd_json_end(&r->json);
     report_column(r, "references", c, s->count);
     report_column(r, "to", to, n);
-    free(c), free(to);
     return DONE;
 }
 
@@ -222,7 +214,7 @@ static uint64_t live_objects(const hd_dominators *d, const hd_graph_summary *sum
 
 int report_graph(report *r, const objects *o, const hd_graph *before) {
     hd_graph_summary summary = hd_graph_summarize(o->graph);
-    uint32_t *place_of_class = column(hd_graph_class_count(o->graph));
+    FREED uint32_t *place_of_class = column(hd_graph_class_count(o->graph));
     ways w;
     shown s;
     int status;
@@ -241,6 +233,5 @@ int report_graph(report *r, const objects *o, const hd_graph *before) {
         shown_free(&s), ways_free(&w);
     }
     hd_json_end(&r->json);
-    free(place_of_class);
     return status;
 }

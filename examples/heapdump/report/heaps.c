@@ -62,7 +62,7 @@ static uint32_t node_count(const hd_profile *profile) {
 
 /* Finds the largest bytes of omitted nodes, so that at most `most` nodes are kept. */
 static void find_least(table *t, uint32_t most) {
-    uint64_t *all;
+    FREED uint64_t *all = NULL;
     size_t n = 0;
     t->least = 0, t->equal = UINT32_MAX;
     for (uint32_t k = 0; k < t->axis_count; k++) n += t->axis[k].node_count;
@@ -76,7 +76,6 @@ static void find_least(table *t, uint32_t most) {
     qsort(all, n, sizeof *all, by_size);
     t->least = all[most];
     for (t->equal = 0; t->equal < most && all[most - t->equal - 1] == t->least;) t->equal++;
-    free(all);
 }
 
 /* Numbers the kept nodes. The parent of a kept node holds at least as much and comes first, so it is kept too. */
@@ -183,8 +182,8 @@ static void put_axes(report *r, const table *t) {
 }
 
 static void put_rows(report *r, const table *t) {
-    uint32_t *node = array(t->count, sizeof *node);
-    uint64_t *size = array(t->count, sizeof *size);
+    FREED uint32_t *node = array(t->count, sizeof *node);
+    FREED uint64_t *size = array(t->count, sizeof *size);
     bool estimated = false;
     json_array(&r->json, "node");
     for (uint32_t k = 0; k < t->axis_count; k++) {
@@ -202,7 +201,6 @@ static void put_rows(report *r, const table *t) {
         estimated |= size[i] != 0;
     }
     if (estimated) report_sizes(r, "error", size, t->count);
-    free(node), free(size);
 }
 
 /* Writes the `most` largest nodes of a profile, and their rows, of which there may be more. */
@@ -265,7 +263,8 @@ static int by_number(const void *a, const void *b) {
    smaller ones do not need. */
 static uint32_t share_of(const chosen *files, int count, bool *const *shown, uint32_t budget) {
     size_t n = 0, all = 0;
-    uint32_t *need, left = budget, share = budget;
+    uint32_t left = budget, share = budget;
+    FREED uint32_t *need = NULL;
     for (int f = 0; f < count; f++) all += files[f].count;
     need = array(all, sizeof *need);
     for (int f = 0; f < count; f++)
@@ -278,19 +277,17 @@ static uint32_t share_of(const chosen *files, int count, bool *const *shown, uin
         left -= need[i];
         share = budget;
     }
-    free(need);
     return share > 16 ? share : 16;
 }
 
 /* Selects the first and the last dump of each process, and dumps between them at equal distances. */
 static void mark_shown(const chosen *c, int count, bool *shown) {
     size_t every = 1;
-    bool *first = array(c->count, 1);
+    FREED bool *first = array(c->count, 1);
     mark_picked(c, NULL, true, shown);
     mark_picked(c, NULL, false, first);
     while (c->count / every * (size_t)count > MOST_SHOWN) every++;
     for (size_t i = 0; i < c->count; i++) shown[i] |= first[i] || i % every == 0;
-    free(first);
 }
 
 /* The most bytes that an entry of a merged heap may hold in addition. */

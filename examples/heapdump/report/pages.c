@@ -54,7 +54,7 @@ static void put_process(report *r, const paged *p) {
 int report_pages(report *r, const arguments *a) {
     region of = { .fd = -1 };
     int status = DONE;
-    paged *all;
+    FREED paged *all = NULL;
     uint32_t n;
     if (!pages_open(a, a->watch.pages, &of)) return BAD_INPUT;
     n = pages_find(a, a->watch.pages, &of, &all);
@@ -76,7 +76,6 @@ int report_pages(report *r, const arguments *a) {
         paged_free(most);
     }
     hd_json_end(&r->json);
-    free(all);
     pages_close(&of);
     return status;
 }

@@ -56,11 +56,10 @@ static void put_names(report *r) {
     hd_json_end(&r->json);
     json_array(&r->json, "short");
     for (uint32_t i = 1; i < names.node_count; i++) {
-        char *name;
+        FREED char *name = NULL;
         if (columns_of(names.node_name[i]) <= LONG) continue;
         name = short_name(names.node_name[i], SHORT);
         hd_json_array(&r->json), hd_json_u64(&r->json, i), hd_json_cstr(&r->json, name), hd_json_end(&r->json);
-        free(name);
     }
     hd_json_end(&r->json);
 }

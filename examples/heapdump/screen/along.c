@@ -39,12 +39,9 @@ static hd_status join_values(joining *x, hd_error *err) {
 }
 
 static hd_status no_value(joining *x, hd_error *err) {
-    char *name;
-    hd_status status;
+    FREED char *name = NULL;
     if (asprintf(&name, "no %s", x->values.name) < 0) name = needed(NULL);
-    status = hd_profile_node(x->to, 0, 0, hd_cstr(name), &x->of_value[0], err);
-    free(name);
-    return status;
+    return hd_profile_node(x->to, 0, 0, hd_cstr(name), &x->of_value[0], err);
 }
 
 /* The node of a frame below the current value. */
@@ -62,7 +59,7 @@ static hd_status join_frame(joining *x, uint32_t value, uint32_t frame, uint32_t
 }
 
 static hd_status join_cells(joining *x, const hd_rows *cells, uint32_t axis, uint32_t frames, hd_error *err) {
-    valued *order = needed(malloc(((size_t)cells->count + 1) * sizeof *order));
+    FREED valued *order = needed(malloc(((size_t)cells->count + 1) * sizeof *order));
     const uint32_t *stacks = frames == HD_NONE ? NULL : cells->node + frames;
     hd_status status = HD_OK;
     for (uint32_t i = 0; i < cells->count; i++)
@@ -76,7 +73,6 @@ static hd_status join_cells(joining *x, const hd_rows *cells, uint32_t axis, uin
         if (!status) status = join_frame(x, value, frame, &node, err);
         if (!status) status = hd_profile_add_amount(x->to, &node, &cells->amount[order[i].cell], err);
     }
-    free(order);
     return status;
 }
 

@@ -126,9 +126,8 @@ static char *joined_text(hd_str json, size_t *size) {
         between = "; ";
         if (*at == '"') {
             size_t n;
-            char *element = text_of((hd_str){ at, (size_t)(end - at) }, &n);
+            FREED char *element = text_of((hd_str){ at, (size_t)(end - at) }, &n);
             put_name(f, (hd_str){ element, n });
-            free(element);
         } else put_name(f, (hd_str){ at, (size_t)(end - at) });
     }
     closed_text(f, &text);
@@ -136,13 +135,12 @@ static char *joined_text(hd_str json, size_t *size) {
 }
 
 static void put_cell(FILE *out, hd_str json) {
-    char *text;
+    FREED char *text = NULL;
     size_t size;
     if (!json.len || hd_str_equal(json, hd_cstr("null"))) return;
     if (*json.data == '[') {
         text = joined_text(json, &size);
         put_text_cell(out, text, size);
-        free(text);
         return;
     }
     if (*json.data != '"') {
@@ -151,7 +149,6 @@ static void put_cell(FILE *out, hd_str json) {
     }
     text = text_of(json, &size);
     put_text_cell(out, text, size);
-    free(text);
 }
 
 /* Writes a row, with the line end of RFC 4180. */
@@ -230,20 +227,19 @@ static void take_list(csv *c, hd_str key) {
 /* Reads a list or object that is a member of the value at `path`, or of a row, where it is `column`. */
 static void walk_member(csv *c, const char *path, const char *column, hd_str key) {
     const char *outer = column ? column : path;
-    char *inner;
+    FREED char *inner = NULL;
     if (column && !*column && *c->at == '[' && has_word(c->from->joined, key)) {
         take_list(c, key);
         return;
     }
     if (asprintf(&inner, "%s%s%.*s", outer, *outer ? "." : "", (int)key.len, key.data) < 0) needed(NULL);
     walk(c, column ? path : inner, column ? inner : NULL, false);
-    free(inner);
 }
 
 /* Reads a member that is neither. */
 static void take_scalar(csv *c, const char *column, hd_str key) {
     hd_str value = next_scalar(c);
-    char *name;
+    FREED char *name = NULL;
     if (!column) {
         if (has_word(c->from->about, key)) set_cell(c, key, value, true);
     } else if (!*column) {
@@ -251,7 +247,6 @@ static void take_scalar(csv *c, const char *column, hd_str key) {
     } else if (!c->inside) {
         if (asprintf(&name, "%s.%.*s", column, (int)key.len, key.data) < 0) needed(NULL);
         set_cell(c, hd_cstr(name), value, false);
-        free(name);
     }
 }
 

@@ -145,7 +145,7 @@ static void shorten_placed(growing *t, int columns) {
     hd_frame_parts parts = hd_frame_parse((hd_str){ t->data, t->size });
     hd_str name = { t->data, n }, cut = parts.line || parts.file.len ? parts.file : parts.object;
     int least = columns_of(name) < LEAST ? columns_of(name) : LEAST;
-    char *shorter;
+    FREED char *shorter = NULL;
     text_put(&place, t->data + n, t->size - n);
     cut_place(&place, (size_t)(cut.data + cut.len - t->data) - n, columns - least);
     if (columns - columns_in(&place) < (least < FEWEST ? least : FEWEST)) text_end_at(&place, 0);
@@ -153,7 +153,7 @@ static void shorten_placed(growing *t, int columns) {
     text_end_at(t, 0);
     text_put(t, shorter, strlen(shorter));
     text_put(t, place.data, place.size);
-    free(shorter), free(place.data);
+    free(place.data);
 }
 
 /* The length of "age: " in a value of an axis, "age: 10 ms to 100 ms"; 0: not a value. */
@@ -166,10 +166,9 @@ static size_t axis_key(hd_str name) {
 /* Shortens a value, and keeps the key of its axis. */
 static char *short_value(hd_str name, size_t key, int columns) {
     growing t = { NULL, 0 };
-    char *value = short_name((hd_str){ name.data + key, name.len - key }, columns);
+    FREED char *value = short_name((hd_str){ name.data + key, name.len - key }, columns);
     text_put(&t, name.data, key);
     text_put(&t, value, strlen(value));
-    free(value);
     return t.data;
 }
 
@@ -225,7 +224,8 @@ typedef struct run { frame_run of; char *name; int columns; } run;
 /* The name in at most `columns` columns (0: whole), with its repetitions. `placed`: with file and line, for the frame
    that the line is about. Freed by the caller. */
 static char *run_name(const run *r, int columns, bool placed) {
-    char times[48] = "", *name, *with;
+    char times[48] = "", *with;
+    FREED char *name = NULL;
     int used = 0;
     if (r->of.times > 1)
         used = snprintf(times, sizeof times, "%s " TIMES "%llu", r->of.nameless ? " (stripped)" : "",
@@ -234,7 +234,6 @@ static char *run_name(const run *r, int columns, bool placed) {
     name = short_name((hd_str){ r->of.name.data, columns && !placed ? without_place(r->of.name.data, r->of.name.len)
                                                                      : r->of.name.len }, columns);
     if (asprintf(&with, "%s%s", name, times) < 0) with = needed(NULL);
-    free(name);
     return with;
 }
 
@@ -285,11 +284,10 @@ static int room_of_end(size_t n, int columns) { return columns - snprintf(NULL, 
 /* Prints the name at an end, shortened, and the number of others. */
 static void put_end_run(growing *t, const run *runs, size_t n, int columns, bool from_start) {
     int left = room_of_end(n, columns);
-    char *name = run_name(&runs[from_start ? 0 : n - 1], left > 8 ? left : 8, true);
+    FREED char *name = run_name(&runs[from_start ? 0 : n - 1], left > 8 ? left : 8, true);
     if (!from_start) put_more_runs(t, n - 1), text_put(t, CALLS, strlen(CALLS));
     text_put(t, name, strlen(name));
     if (from_start) put_more_runs(t, n - 1);
-    free(name);
 }
 
 /* Omits the place of the line's own name if then all names fit, and if it had to be omitted in any case. */
@@ -304,17 +302,14 @@ static bool fit_without_place(run *runs, size_t n, int used, int columns, bool f
 }
 
 char *short_chain(const hd_str *names, size_t count, int columns, bool from_start) {
-    frame_run *calls = needed(calloc(count + 1, sizeof *calls));
-    char *text;
+    FREED frame_run *calls = needed(calloc(count + 1, sizeof *calls));
     for (size_t i = 0; i < count; i++) calls[i] = (frame_run){ .name = names[i], .of = names[i], .times = 1 };
-    text = short_calls(calls, count, columns, from_start);
-    free(calls);
-    return text;
+    return short_calls(calls, count, columns, from_start);
 }
 
 char *short_calls(const frame_run *calls, size_t count, int columns, bool from_start) {
     enum { ALL_SHOWN = 4 };
-    run *runs;
+    FREED run *runs = NULL;
     size_t n, shown;
     int used = -BETWEEN;
     growing t = { NULL, 0 };
@@ -338,7 +333,6 @@ char *short_calls(const frame_run *calls, size_t count, int columns, bool from_s
         put_runs(&t, runs, from_start ? n - 1 : n - shown, n);
     }
     for (size_t i = 0; i < n; i++) free(runs[i].name);
-    free(runs);
     return t.data;
 }
 
@@ -436,7 +430,8 @@ static size_t listed_once(const hd_str *names, size_t count, listed_frame *list)
 
 void frames_shown(const hd_str *names, size_t count, char **shown) {
     enum { DIRECTORIES = 64 };
-    listed_frame *list = needed(calloc(count + 1, sizeof *list)), **order = needed(calloc(count + 1, sizeof *order));
+    FREED listed_frame *list = needed(calloc(count + 1, sizeof *list));
+    FREED listed_frame **order = needed(calloc(count + 1, sizeof *order));
     size_t n = listed_once(names, count, list);
     bool any = n > 1;
     for (size_t i = 0; i < n; i++) order[i] = &list[i];
@@ -455,5 +450,4 @@ void frames_shown(const hd_str *names, size_t count, char **shown) {
         shown[i] = needed(strdup(f->shown));
     }
     for (size_t i = 0; i < n; i++) free(list[i].shown);
-    free(list), free(order);
 }

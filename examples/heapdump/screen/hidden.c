@@ -215,7 +215,7 @@ static bool is_inside_std(hd_str name) {
 
 frame_role frame_role_of(hd_str name, const char **which) {
     hd_frame_parts f = hd_frame_parse(name);
-    char *plain = plain_function(f.function);
+    FREED char *plain = plain_function(f.function);
     size_t n = strlen(plain), whole = f.function.len, behind = behind_return_type(plain);
     frame_role role = FRAME_SHOWN;
     const char *found = NULL, *open = memchr(f.function.data, '(', whole);
@@ -232,7 +232,6 @@ frame_role frame_role_of(hd_str name, const char **which) {
             if (by > role) role = by, found = like;
         }
     }
-    free(plain);
     if (which) *which = found;
     return role;
 }
@@ -247,7 +246,7 @@ bool frame_is_library(hd_str name) {
     static const char *const libc[] = { "__GI__", "_IO_", "__libc_", "call_init", "_dl_", "__interceptor_" };
     static const char *const unnamed[] = { "libc.so", "libstdc++.so", "libc++.so", "ld-linux" };
     hd_frame_parts f = hd_frame_parse(name);
-    char *plain = plain_function(f.function);
+    FREED char *plain = plain_function(f.function);
     hd_str called = hd_cstr(plain + behind_return_type(plain));
     bool is = str_begins(called, "std::") || str_begins(called, "__gnu_cxx::") || str_begins(f.function, "std::") ||
               (f.object.len && is_object(LIBC "|" LIBSTDCXX, f.object));
@@ -258,7 +257,6 @@ bool frame_is_library(hd_str name) {
     for (size_t i = 0; i < sizeof unnamed / sizeof *unnamed; i++) is |= str_begins(f.function, unnamed[i]);
     is |= str_begins(called, "v8::internal::") &&
           (f.object.len ? is_object(V8, f.object) : !f.file.len || has_part(f.file, "/v8/src/|/deps/v8/|/src/"));
-    free(plain);
     return is;
 }
 
@@ -290,9 +288,9 @@ static void name_own(hidden_frames *h, hd_axis axis, uint32_t node) {
 
 void hidden_frames_find(hidden_frames *h, hd_axis axis, const hd_rows *rows) {
     uint32_t n = axis.node_count;
-    uint8_t *role = needed(calloc(n, 1));
-    bool *inner = needed(malloc(n)), *outer = needed(calloc(n, 1));
-    bool *wholly = needed(calloc(n, 1)), *used = needed(calloc(n, 1));
+    FREED uint8_t *role = needed(calloc(n, 1));
+    FREED bool *inner = needed(malloc(n)), *outer = needed(calloc(n, 1));
+    FREED bool *wholly = needed(calloc(n, 1)), *used = needed(calloc(n, 1));
     *h = (hidden_frames){ .count = n };
     h->is = needed(calloc(n, sizeof *h->is));
     h->pattern = needed(calloc(n, sizeof *h->pattern));
@@ -318,7 +316,6 @@ void hidden_frames_find(hidden_frames *h, hd_axis axis, const hd_rows *rows) {
         uint32_t node = rows->node[(size_t)i * rows->axis_count];
         if (node && wholly[node]) name_own(h, axis, node);
     }
-    free(role), free(inner), free(outer), free(wholly), free(used);
 }
 
 void hidden_frames_free(hidden_frames *h) {

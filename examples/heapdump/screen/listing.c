@@ -41,7 +41,8 @@ static hd_str value_of(const hd_axis *axis, uint32_t number, uint32_t node) {
 static void take_names(listing_line *x, const place *p) {
     for (uint32_t a = 0; a < p->rows->axis_count; a++) {
         const hd_axis *axis = &p->axis[a];
-        uint32_t *nodes, n = nodes_between(p, a, &nodes);
+        FREED uint32_t *nodes = NULL;
+        uint32_t n = nodes_between(p, a, &nodes);
         if (n && !x->name_count) {
             x->axis = a;
             x->names = needed(malloc(n * sizeof *x->names));
@@ -51,7 +52,6 @@ static void take_names(listing_line *x, const place *p) {
             x->values = needed(realloc(x->values, ((size_t)x->value_count + n) * sizeof *x->values));
             while (n) x->values[x->value_count++] = value_of(axis, a, nodes[--n]);
         }
-        free(nodes);
     }
 }
 
@@ -172,8 +172,8 @@ void listing_repeat(listing *l, const repeats *again) {
 
 void listing_shorten(listing *l) {
     size_t n = 0;
-    hd_str **at, *names;
-    char **shown;
+    FREED hd_str **at = NULL, *names = NULL;
+    FREED char **shown = NULL;
     for (uint32_t i = 0; i < l->count; i++) n += l->lines[i].name_count;
     at = needed(calloc(n + 1, sizeof *at));
     names = needed(calloc(n + 1, sizeof *names));
@@ -188,7 +188,6 @@ void listing_shorten(listing *l) {
         free((void *)(uintptr_t)at[i]->data);
         *at[i] = hd_cstr(shown[i]);
     }
-    free(at), free(names), free(shown);
 }
 
 /* A heap along its first axis only. With several axes, a budget would list a frame, and also its bytes of one type.

@@ -21,7 +21,7 @@ static uint32_t line_below(const listing *l, const uint32_t *end, uint32_t above
 
 /* Marks the lines of `all` that are in `some`. Returns false if one is missing. */
 static bool mark_some(const listing *all, const uint32_t *end, const listing *some, bool *kept) {
-    uint32_t *at = needed(calloc((size_t)some->count + 1, sizeof *at));
+    FREED uint32_t *at = needed(calloc((size_t)some->count + 1, sizeof *at));
     bool found = true;
     kept[0] = true;
     for (uint32_t i = 1; i < some->count && found; i++) {
@@ -34,18 +34,16 @@ static bool mark_some(const listing *all, const uint32_t *end, const listing *so
         }
         if (found) kept[at[i]] = true;
     }
-    free(at);
     return found;
 }
 
 /* Marks the lines at which paths to marked lines part, and the values of --by on these paths. */
 static void mark_forks(const listing *all, bool *kept) {
-    uint32_t *ways = needed(calloc((size_t)all->count + 1, sizeof *ways));
+    FREED uint32_t *ways = needed(calloc((size_t)all->count + 1, sizeof *ways));
     for (uint32_t i = all->count; i-- > 1;) {
         kept[i] |= ways[i] > 1 || (ways[i] && listing_is_value(all, &all->lines[i]));
         ways[all->lines[i].parent] += kept[i] || ways[i];
     }
-    free(ways);
 }
 
 static void take_amount(hd_amount *rest, const hd_amount *part) {
@@ -86,9 +84,10 @@ static void take_way(const listing *all, const bool *kept, uint32_t i, listing_l
 }
 
 void listing_nest(const listing *all, listing *some) {
-    bool *kept = needed(calloc((size_t)all->count + 1, 1));
-    uint32_t *end = ends_of(all), *depth = needed(calloc((size_t)all->count + 1, sizeof *depth)), now = 0;
-    hd_amount *rest = needed(calloc(4 * ((size_t)all->count + 1), sizeof *rest));
+    FREED bool *kept = needed(calloc((size_t)all->count + 1, 1));
+    uint32_t now = 0;
+    FREED uint32_t *end = ends_of(all), *depth = needed(calloc((size_t)all->count + 1, sizeof *depth));
+    FREED hd_amount *rest = needed(calloc(4 * ((size_t)all->count + 1), sizeof *rest));
     listing to = { .listed = some->listed, .compares = all->compares, .by = all->by };
     if (mark_some(all, end, some, kept)) {
         mark_forks(all, kept);
@@ -109,5 +108,4 @@ void listing_nest(const listing *all, listing *some) {
         listing_free(some);
         *some = to;
     }
-    free(kept), free(end), free(depth), free(rest);
 }

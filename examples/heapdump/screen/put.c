@@ -15,14 +15,13 @@ static void put_label(FILE *out, const char *before, const hd_heap *heap, const 
 }
 
 void put_label_within(FILE *out, const hd_heap *heap, const hd_heap *after, int columns) {
-    char *text;
+    FREED char *text = NULL;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
     put_label(f, "", heap, NULL);
     if (after) put_label(f, " -> ", after, compare_heaps(heap, after, true) ? NULL : heap);
     closed_text(f, &text);
     put_within(out, text, columns);
-    free(text);
 }
 
 void put_error(FILE *out, const hd_amount *amount) {
@@ -77,13 +76,12 @@ static int put_amount(FILE *out, const columns *c, const listing_line *x) {
 
 /* Prints a change with its sign, after "~" if sampling may explain it. */
 static void put_signed(FILE *out, const columns *c, uint64_t change, const char *sign, int width) {
-    char *text;
+    FREED char *text = NULL;
     size_t size;
     FILE *f = needed(open_memstream(&text, &size));
     display(f, "%s", sign), put_bytes(f, c->a, change, 0);
     closed_text(f, &text);
     display(out, "%*s", width, text);
-    free(text);
 }
 
 static int put_changes(FILE *out, const columns *c, const listing_line *x) {
@@ -168,11 +166,10 @@ static char *values_text(const named *names, int room) {
     FILE *f = needed(open_memstream(&text, &size));
     for (size_t i = 0; i < names->value_count; i++) {
         int least = value_columns(names->values[i]);
-        char *value;
+        FREED char *value = NULL;
         if (least < 8) least = 8;
         value = short_name(names->values[i], !room ? 0 : each > least ? each : least);
         display(f, "%s%s", i ? CALLS : "", value);
-        free(value);
     }
     closed_text(f, &text);
     return text;
@@ -182,7 +179,7 @@ static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i,
     enum { LEAST = 12 };
     const listing_line *x = &l->lines[i];
     named names = named_by(c, l, x);
-    char *text = NULL, *values = NULL;
+    FREED char *text = NULL, *values = NULL;
     int least = names.count ? value_columns(names.calls[0].name) : 0;
     if (least < LEAST) least = LEAST;
     if (names.value_count) values = values_text(&names, room);
@@ -194,7 +191,7 @@ static void put_names(FILE *out, const columns *c, const listing *l, uint32_t i,
     display(out, "%s", text ? text : "");
     if (values) put_style(out, c->screen, FAINT), display(out, "%s%s", text ? CALLS : "", values);
     put_style(out, c->screen, PLAIN);
-    free(names.calls), free(names.values), free(text), free(values);
+    free(names.calls), free(names.values);
 }
 
 void put_besides(FILE *out, const arguments *a, uint64_t more, bool open) {

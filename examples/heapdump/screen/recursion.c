@@ -115,7 +115,7 @@ static int by_nodes(const void *a, const void *b) {
 /* Entries are cumulative: if an entry and one below it become the same, the lower one is part of the upper one. Nodes
    are in preorder. */
 static void mark_parts(const hd_axis *axis, const hd_rows *rows, uint32_t *const map[HD_MAX_AXES], bool *part) {
-    moved *list = needed(calloc((size_t)rows->count + 1, sizeof *list));
+    FREED moved *list = needed(calloc((size_t)rows->count + 1, sizeof *list));
     uint32_t end = 0;
     for (uint32_t i = 0; i < rows->count; i++) {
         list[i].from = i;
@@ -129,7 +129,6 @@ static void mark_parts(const hd_axis *axis, const hd_rows *rows, uint32_t *const
         part[list[i].from] = same && at < end;
         if (!part[list[i].from]) end = axis[HD_AXIS_BACKTRACE].end[at];
     }
-    free(list);
 }
 
 static hd_status copy_rows(hd_profile *to, const hd_rows *rows, uint32_t *const map[HD_MAX_AXES], const bool *part,
@@ -166,8 +165,8 @@ hd_status tell_recursion_once(const hd_heap *heap, hd_heap *out, bool *found, re
     hd_axis axis[HD_MAX_AXES];
     hd_profile *made = NULL;
     hd_breakdown *breakdown = NULL;
-    left_of *left;
-    bool *listed = NULL;
+    FREED left_of *left = NULL;
+    FREED bool *listed = NULL;
     hd_status status = HD_OK;
     for (uint32_t a = 0; a < rows.axis_count; a++)
         axis[a] = heap->breakdown ? heap->breakdown->axis[a] : hd_profile_axis(heap->profile, a);
@@ -175,7 +174,6 @@ hd_status tell_recursion_once(const hd_heap *heap, hd_heap *out, bool *found, re
     left = needed(malloc((size_t)axis[HD_AXIS_BACKTRACE].node_count * sizeof *left));
     if (heap->breakdown) listed = nodes_listed(heap->breakdown);
     *found = find_cycles(&axis[HD_AXIS_BACKTRACE], listed, left);
-    free(listed);
     if (*found) {
         status = copy_once(axis, &rows, heap->breakdown != NULL, left, &made, err);
         if (!status && heap->breakdown) {
@@ -185,7 +183,6 @@ hd_status tell_recursion_once(const hd_heap *heap, hd_heap *out, bool *found, re
         }
         if (!status) list_repeats(left, axis[HD_AXIS_BACKTRACE].node_count, times);
     }
-    free(left);
     if (!*found || status) return status;
     *out = *heap;
     out->profile = made;

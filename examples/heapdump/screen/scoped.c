@@ -10,13 +10,12 @@ void put_scoped(FILE *out, hd_str name, hd_str scope) {
 
 int put_scoped_within(FILE *out, const screen *s, hd_str class_name, hd_str scope, int room) {
     enum { LEAST = 12 };
-    char *name;
+    FREED char *name = NULL;
     int used;
     if (!s->columns) return put_scoped(out, class_name, scope), 0;
     name = cut_within(class_name, room > LEAST ? room : LEAST);
     display(out, "%s", name);
     used = columns_of(hd_cstr(name));
-    free(name);
     if (!scope.len || used + 4 + columns_of(scope) > room) return used;
     put_style(out, s, FAINT);
     display(out, "  ("), put_name(out, scope), display(out, ")");

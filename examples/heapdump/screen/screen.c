@@ -91,11 +91,10 @@ void put_wrapped(FILE *out, const char *line, int columns) {
         if (n) {
             display(out, "%.*s", (int)n, line);
         } else { /* a word that is too long is cut in its middle */
-            char *word;
+            FREED char *word = NULL;
             n = strspn(line, " "), n += strcspn(line + n, " ");
             word = cut_within((hd_str){ line, n }, room);
             display(out, "%s", word);
-            free(word);
         }
         line += n, line += strspn(line, " ");
         if (!*line) break;
@@ -185,7 +184,7 @@ static void put_next_word(FILE *out, const arguments *a, const char *word) {
 
 void put_next(FILE *out, const screen *s, const arguments *a, const char *purpose, ...) {
     va_list words;
-    char *text;
+    FREED char *text = NULL;
     const char *name;
     size_t size;
     FILE *f;
@@ -205,5 +204,4 @@ void put_next(FILE *out, const screen *s, const arguments *a, const char *purpos
     if (!s->columns || size + 4 + strlen(purpose) < (size_t)s->columns) fprintf(out, "  # %s", purpose);
     put_style(out, s, PLAIN);
     putc('\n', out);
-    free(text);
 }

@@ -139,10 +139,8 @@ static int read_by(const struct option *options, const command *c, int argc, cha
 }
 
 int options_read(const command *c, int argc, char **argv, arguments *a) {
-    struct option *options = long_options();
-    int status = read_by(options, c, argc, argv, a);
-    free(options);
-    return status;
+    FREED struct option *options = long_options();
+    return read_by(options, c, argc, argv, a);
 }
 
 /* Help: a line per option. The man page has the further lines of `help`. ------------------------ */

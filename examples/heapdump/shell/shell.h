@@ -272,6 +272,13 @@ extern size_t memory_large_block; /* HEAPDUMP_LARGE_BLOCK */
 
 /* messages.c */
 void *needed(void *memory);
+/* A local pointer to memory that is freed at the end of its scope. */
+#define FREED __attribute__((cleanup(free_local)))
+static inline void free_local(void *pointer) {
+    void *memory;
+    memcpy(&memory, pointer, sizeof memory);
+    free(memory);
+}
 /* Returns the items, possibly moved, with room for one more after `count`. A list that grows only by this call has
    room for a power of two. */
 static inline void *one_more(void *items, size_t count, size_t size) {

@@ -92,7 +92,7 @@ static bool take_answer(void *user, uint32_t index, uint32_t count, const symbol
 /* Asks for wanted addresses of one object and kind. An address without an answer has no functions. */
 static void fetch_some(symbols *s, const symbols_key *wanted, uint32_t count) {
     answering x = { .s = s, .o = &s->objects[wanted->object], .key = *wanted };
-    uint64_t *addresses = needed(malloc(count * sizeof *addresses));
+    FREED uint64_t *addresses = needed(malloc(count * sizeof *addresses));
     const symbols_taker to = { .take = take_answer, .user = &x };
     for (uint32_t i = 0; i < count; i++) addresses[i] = wanted[i].address;
     x.addresses = addresses;
@@ -103,7 +103,6 @@ static void fetch_some(symbols *s, const symbols_key *wanted, uint32_t count) {
         if (!x.done[i] && !find_answer(s, x.key)) answer_keep(s, x.o, x.key, 0, NULL);
     }
     free(x.done);
-    free(addresses);
 }
 
 void symbols_fetch(symbols *s) {

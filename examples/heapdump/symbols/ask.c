@@ -45,7 +45,7 @@ static symbols_outcome send_question(asking *x, bool strict) {
                         .kind = (uint8_t)x->kind, .level = (uint8_t)o->level, .strict = strict };
     bool sent = o->sent == x->s->children;
     int fds[SYMBOLS_FILES];
-    char *text = NULL;
+    FREED char *text = NULL;
     size_t bytes = 0;
     uint32_t count = sent ? 0 : list_files(o, fds, &q.open, &text, &bytes);
     symbols_outcome status = SYMBOLS_ANSWERED;
@@ -64,7 +64,6 @@ static symbols_outcome send_question(asking *x, bool strict) {
             status = symbols_child_send(x->s, x->addresses + x->first, q.count * sizeof *x->addresses, NULL, 0);
         o->sent = x->s->children;
     }
-    free(text);
     return status;
 }
 

@@ -89,8 +89,8 @@ static void code_open(code_file *m, symbols *s, const code_search *x, const symb
 
 /* One question for many processes, since the child may get little processor time. */
 static void code_files_search(code_file *const *files, uint32_t count, symbols *s) {
-    code_search *x = needed(calloc(count, sizeof *x));
-    symbols_opened *found = needed(calloc(count, PLACES * sizeof *found));
+    FREED code_search *x = needed(calloc(count, sizeof *x));
+    FREED symbols_opened *found = needed(calloc(count, PLACES * sizeof *found));
     for (uint32_t i = 0; i < count; i++) {
         code_search_begin(&x[i], files[i]);
         for (int k = 0; k < PLACES; k++)
@@ -98,17 +98,14 @@ static void code_files_search(code_file *const *files, uint32_t count, symbols *
     }
     symbols_open_all(s, found, PLACES * count, SYMBOLS_LOOK_NO_LINK);
     for (uint32_t i = 0; i < count; i++) code_open(files[i], s, &x[i], found + PLACES * i);
-    free(x);
-    free(found);
 }
 
 void code_files_look(code_file *const *files, uint32_t count, symbols *s) {
-    code_file **asked = needed(calloc(count + 1, sizeof *asked));
+    FREED code_file **asked = needed(calloc(count + 1, sizeof *asked));
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++)
         if (!files[i]->is_silent) asked[n++] = files[i];
     if (n) code_files_search(asked, n, s);
-    free(asked);
 }
 
 void code_file_look(code_file *m, symbols *s) { code_files_look(&m, 1, s); }

@@ -151,28 +151,23 @@ static hd_str symbols_directory(Dwarf_Die *die) {
 
 /* Warns, once per object, that a unit's .dwo file is missing or belongs to another program. */
 static void symbols_miss(symbols_elf *o, Dwarf_Die *die) {
-    char *file = symbols_split_file(die, symbols_directory(die));
+    FREED char *file = symbols_split_file(die, symbols_directory(die));
     const char *packed = symbols_dwp_path(o->dwp);
     if (!o->missed++ && file)
         display(stderr, "heapdump: %s: debug information is in %s, which %s%s%s%s\n", o->path, file,
                 access(file, R_OK) ? "is not there" : "belongs to another program, or libdw cannot read it",
                 packed ? "; " : "", packed ? packed : "", packed ? " lacks it, too" : "");
-    free(file);
 }
 
 /* Gets the tree of a unit that libdw does not treat as a skeleton: DWARF 4 with inlined functions in the skeleton. */
 static uint32_t symbols_inlining(symbols_elf *o, Dwarf_CU *cu, Dwarf_Die *die) {
     const char *slash = strrchr(o->path, '/');
     hd_str beside = { o->path, slash ? (size_t)(slash - o->path) : 0 };
-    char *file = symbols_split_file(die, slash ? beside : hd_cstr("."));
-    uint32_t number;
+    FREED char *file = symbols_split_file(die, slash ? beside : hd_cstr("."));
     if (file && access(file, R_OK)) {
-        free(file);
         file = symbols_split_file(die, symbols_directory(die));
     }
-    number = symbols_dwp_add(o->dwp, cu, file && !access(file, R_OK) ? file : NULL);
-    free(file);
-    return number;
+    return symbols_dwp_add(o->dwp, cu, file && !access(file, R_OK) ? file : NULL);
 }
 
 static void symbols_add_unit(symbols_elf *o, Dwarf_CU *cu, uint8_t type, Dwarf_Die die, Dwarf_Die tree) {
@@ -246,7 +241,8 @@ static bool symbols_holds_code(int tag) {
 /* All functions of a unit that have code. */
 static void symbols_read_unit(symbols_elf *o, symbols_unit *unit) {
     size_t depth = 0, capacity = 0;
-    symbols_scope *path = symbols_room(NULL, 0, &capacity, sizeof *path); /* the DIEs on the way from the unit */
+    /* The DIEs on the way from the unit. */
+    FREED symbols_scope *path = symbols_room(NULL, 0, &capacity, sizeof *path);
     symbols_scope next = { .around = HD_NONE, .named = HD_NONE };
     unit->read = true;
     symbols_begin_names(symbols_tree(o, unit), unit);
@@ -265,7 +261,6 @@ static void symbols_read_unit(symbols_elf *o, symbols_unit *unit) {
         }
         while (depth && dwarf_siblingof(&path[depth - 1].die, &path[depth - 1].die)) depth--;
     }
-    free(path);
     symbols_flatten(&unit->ranges);
 }
 

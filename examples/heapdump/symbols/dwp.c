@@ -219,11 +219,10 @@ symbols_dwp *symbols_dwp_open(const symbols_elf *o, Dwarf *program) {
     d->program = program;
     dwfl_module_info(o->module, NULL, NULL, NULL, NULL, NULL, &files[1], &files[2]);
     for (int i = 0; i < 3 && !d->path; i++) {
-        char *path;
+        FREED char *path = NULL;
         if (!files[i]) continue;
         if (asprintf(&path, "%s.dwp", files[i]) < 0) needed(NULL);
         dwp_open(d, path);
-        free(path);
     }
     return d;
 }

@@ -60,21 +60,17 @@ static int packed_copy(const unsigned char *file, size_t size, const Elf64_Ehdr 
         size_t at = (size_t)e->e_shoff + (size_t)i * sizeof(Elf64_Shdr);
         Elf64_Shdr s;
         Elf64_Chdr h;
-        unsigned char *bytes;
+        FREED unsigned char *bytes = NULL;
         bool written;
         memcpy(&s, file + at, sizeof s);
         if (!(bytes = packed_section(file, size, &s, &h))) continue;
-        if (fd < 0 && (fd = packed_begin(file, size)) < 0) {
-            free(bytes);
-            break;
-        }
+        if (fd < 0 && (fd = packed_begin(file, size)) < 0) break;
         end = (end + 15) & ~(size_t)15;
         s.sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
         s.sh_offset = end;
         s.sh_size = h.ch_size;
         s.sh_addralign = h.ch_addralign;
         written = symbols_write(fd, bytes, (size_t)h.ch_size, end) && symbols_write(fd, &s, sizeof s, at);
-        free(bytes);
         end += (size_t)h.ch_size;
         if (!written) break;
     }

@@ -374,8 +374,8 @@ static void serve_one(void) {
     wire_question q;
     int fds[SYMBOLS_FILES];
     uint32_t count = get_question(&q, fds);
-    uint64_t *addresses;
-    char *text;
+    FREED uint64_t *addresses = NULL;
+    FREED char *text = NULL;
     if (q.object >= WIRE_OBJECTS_MOST || q.text_bytes > WIRE_TEXT_MOST || q.count > WIRE_ADDRESSES_MOST) _exit(1);
     text = needed(calloc(1, (size_t)q.text_bytes + 2));
     addresses = needed(malloc(((size_t)q.count + 1) * sizeof *addresses));
@@ -391,13 +391,10 @@ static void serve_one(void) {
         const char *path = text;
         for (uint32_t i = q.version; i && path < text + q.text_bytes; path += strlen(path) + 1)
             serve_open(path, (symbols_opening)q.level, !--i);
-        free(text), free(addresses);
         return;
     }
     served_take(&objects[q.object], &q, text, fds, count);
     serve_question(&objects[q.object], &q, addresses);
-    free(text);
-    free(addresses);
 }
 
 static void signals_default(void) {

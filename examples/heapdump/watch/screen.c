@@ -58,12 +58,11 @@ static void put_figure(int width, double bytes, bool sign) {
 /* Prints a site in at most `columns` columns, shortened like other frames. */
 static void put_text(const char *text, int columns) {
     hd_str name = hd_cstr(text);
-    char *frame, *shown;
+    FREED char *frame = NULL, *shown = NULL;
     if (columns <= 0) return;
     frames_shown(&name, 1, &frame);
     shown = short_name(hd_cstr(frame), columns);
     addstr(shown);
-    free(frame), free(shown);
 }
 
 /* Prints a line from the left edge, cut off at the right edge. */

@@ -203,7 +203,7 @@ static double rank_of(const watch_table *t, const watch_figures *f) {
 }
 
 void watch_sort(watch_table *t) {
-    ranked *all = needed(malloc((t->count + 1) * sizeof *all));
+    FREED ranked *all = needed(malloc((t->count + 1) * sizeof *all));
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->count; i++) {
         watch_row *row = t->rows[i];
@@ -214,7 +214,6 @@ void watch_sort(watch_table *t) {
     qsort(all, n, sizeof *all, compare_ranked);
     for (uint32_t i = 0; i < n; i++) t->shown[i] = all[i].row;
     t->shown_count = n;
-    free(all);
 }
 
 bool watch_filter(watch_table *t, const char *text) {

@@ -98,7 +98,7 @@ static bool look_at(watch *w, const process *p, hd_heap_kind kind) {
     hd_snapshot_options options = { .kind = kind };
     uint64_t bytes = region_bytes(&w->r.region, &options.options.limits);
     hd_profile *profile;
-    watch_row **rows;
+    FREED watch_row **rows = NULL;
     hd_error err;
     hd_status status;
     if (p->refused) return false;
@@ -117,7 +117,6 @@ static bool look_at(watch *w, const process *p, hd_heap_kind kind) {
         if (!rows[node]) rows[node] = site_of(w, &axis, node);
         row_add(rows[node], kind, &cells.amount[i]);
     }
-    free(rows);
     hd_profile_free(profile);
     return true;
 }
@@ -295,8 +294,8 @@ void watch_save(watch *w, char *said, size_t size) {
     timeline *t = &r->file;
     char path[PATH_MAX];
     hd_chrome_dumps dumps = { 0 };
-    hd_heap *heaps;
-    hd_scalar *scalars;
+    FREED hd_heap *heaps = NULL;
+    FREED hd_scalar *scalars = NULL;
     int status = BAD_INPUT;
     if (w->at == HD_NONE || !saved_name(w, r->processes[w->at], path)) {
         snprintf(said, size, "nothing to save");
@@ -313,8 +312,6 @@ void watch_save(watch *w, char *said, size_t size) {
     dumps.scalars = scalars = scalars_from(r, 0, &dumps.scalar_count);
     if (t->count) status = write_heaps(&r->out, &dumps, NULL, path, !w->a->out.file);
     snprintf(said, size, status ? "%s could not be written" : "saved: %s", path);
-    free(heaps);
-    free(scalars);
     while (t->count) kept_release(&t->heaps[--t->count]);
 }
 
