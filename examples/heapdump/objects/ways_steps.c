@@ -219,9 +219,8 @@ static char *whole_text(const screen_tree *t, uint32_t object) {
 
 /* Threads and enum constants share a node, whatever their names; functions of V8 and classes of Java do not. */
 static char *text_of(const screen_tree *t, uint32_t object) {
-    bool by_class = !hd_dump_v8(t->o->dump) && name_of(t->o, object).len;
-    if (is_class_object(t->o, object) || (t->most && !by_class)) return object_text(t->o, object, t->most);
-    return whole_text(t, object);
+    bool whole = !t->most || (!hd_dump_v8(t->o->dump) && name_of(t->o, object).len);
+    return whole && !is_class_object(t->o, object) ? whole_text(t, object) : object_text(t->o, object, t->most);
 }
 
 /* "local root", or NULL: V8 has a root of its own before all others, which is not shown. To be freed. */
