@@ -250,7 +250,7 @@ class Walk:
             self.put(o, at, 0, mode)
             return True
         last, counts = not fields or k + 1 == len(fields), shows_object(self.g, shown, o)
-        if not fields and not counts and self.upto and self.g.format != "heapsnapshot":
+        if not fields and not counts and self.g.format != "heapsnapshot":
             self.put(o, at, 0, mode)           # without names: through objects of other classes
             return True
         if last and not counts or counts and not left:
