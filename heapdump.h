@@ -250,7 +250,8 @@
                              hd_graph_reserve hd_graph_commit hd_graph_add_size hd_graph_set_kind hd_graph_add_name
                              hd_graph_set_name hd_graph_set_index hd_graph_add_root hd_graph_seal hd_graph_merge
          graph_by_hand.c     hd_graph_add_field hd_graph_add_references
-         heapdump/           hd_graph_add_frame hd_graph_add_thread
+         heapdump/           hd_graph_add_frame hd_graph_add_thread hd_graph_add_named hd_graph_object_id
+                             hd_graph_sort
          tests/              hd_graph_set_id
        Record allocations
          record_engine.c     hd_recorder_create hd_recorder_free hd_record_alloc hd_record_free
@@ -1610,6 +1611,11 @@ HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *graph, uint64_t id, uint32_
                                            hd_error *err);
 /* Adds references to the object that was added last; `ids` has the ids or numbers of their targets. */
 HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *graph, const uint64_t *ids, size_t count, hd_error *err);
+#define HD_NAME_INDEX 0x80000000u
+/* The same, and sets names as hd_graph_set_name and hd_graph_set_index do: names[i] is the number of a name, or
+   HD_NAME_INDEX plus an index. */
+HEAPDUMP_API hd_status hd_graph_add_named(hd_graph *graph, const uint64_t *ids, const uint32_t *names, size_t count,
+                                          hd_error *err);
 
 /* The arrays of a graph that is being filled. The reserved space comes after the added items. */
 typedef struct hd_graph_columns {
@@ -1635,6 +1641,13 @@ HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *graph, uint32_t objects, uint3
 HEAPDUMP_API hd_status hd_graph_commit(hd_graph *graph, uint32_t objects, uint32_t references, hd_error *err);
 /* Sets the id of an added object, for ids of more than 32 bits. A dense graph has no ids to set. */
 HEAPDUMP_API hd_status hd_graph_set_id(hd_graph *graph, uint32_t object, uint64_t id, hd_error *err);
+/* Returns the id of an added object, before the graph is sealed too; 0 past the last. O(1). */
+HEAPDUMP_API uint64_t hd_graph_object_id(const hd_graph *graph, uint32_t object);
+/* Sorts the added objects by id, equal ids by number: *order has their numbers. It belongs to the graph, is valid up
+   to the next filling call, and makes hd_graph_seal cheaper if no object or id follows. O(objects x log runs), where
+   a run has ascending ids. It takes 4 bytes per object, and 4 more meanwhile. Errors: as above; HD_INVALID also for a
+   dense graph. */
+HEAPDUMP_API hd_status hd_graph_sort(hd_graph *graph, const uint32_t **order, hd_error *err);
 /* Adds bytes to the size of an object, for example memory outside the heap that belongs to the object. */
 HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *graph, uint32_t object, uint64_t size, hd_error *err);
 /* Sets the HD_REFERENCE_ kind of the `reference`th reference of an object; the default is strong. If the kind of a
@@ -1797,7 +1810,7 @@ typedef struct hd_dominators {
 } hd_dominators;
 
 /* Computes the dominator tree, in near-linear time and without recursion. The result takes 24 bytes per object. The
-   computation takes about 40 bytes per object. The computation also takes 4 bytes for each reference that leads
+   computation takes 32 bytes per object, the result included. It also takes 4 bytes for each reference that leads
    neither to a new object nor down the tree. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *graph, const hd_options *options,
                                            hd_dominators **out, hd_error *err);
@@ -12570,23 +12583,83 @@ static uint64_t *hd__ids_sorted(hd__mem *m, const hd__ids *ids, uint32_t n) {
     return sorted;
 }
 
+enum {
+    HD__ID_RUN = 64,             /* least mean length of runs of ids that are merged, not sorted */
+    HD__ID_RANGE = 4             /* least mean number of ids in a range */
+};
+
 typedef struct hd__id_index {
     const hd__ids *ids;
-    uint64_t *pairs;             /* ascending: low half of an id, and its number; NULL: ids ascend already */
-    uint32_t *high;              /* parallel to `pairs`, if ids->high exists. stb_ds arrays */
+    uint64_t *pairs;             /* ascending: low half of an id, and its number; stb_ds arrays, like all here */
+    uint32_t *high;              /* parallel to `pairs`, if ids->high exists */
+    uint32_t *order;             /* in place of pairs: numbers by id, for ids in a few runs. Neither: ids ascend */
     uint32_t *start;             /* by range: its first position; plus one at the end */
     uint64_t least;
     uint32_t count, ranges;
     unsigned shift;
 } hd__id_index;
 
+/* The number at a position in ascending order of ids. */
+HD__INLINE uint32_t hd__id_index_number(const hd__id_index *x, size_t i) {
+    return x->pairs ? (uint32_t)x->pairs[i] : x->order ? x->order[i] : (uint32_t)i;
+}
+
 /* The id at a position in ascending order. */
 HD__INLINE uint64_t hd__id_index_get(const hd__id_index *x, size_t i) {
-    if (!x->pairs) return hd__ids_get(x->ids, i);
+    if (!x->pairs) return hd__ids_get(x->ids, x->order ? x->order[i] : i);
     return x->pairs[i] >> 32 | (x->high ? (uint64_t)x->high[i] << 32 : 0);
 }
 
-static bool hd__id_index_order(hd__mem *m, hd__id_index *x, uint32_t n) {
+/* Merges the sorted runs [from, middle) and [middle, to). Only numbers that change their place are copied. */
+static void hd__id_runs_merge(const hd__ids *ids, uint32_t *order, uint32_t *spare, size_t from, size_t middle,
+                              size_t to) {
+    uint64_t least = hd__ids_get(ids, order[middle]), most = hd__ids_get(ids, order[middle - 1]);
+    size_t stay = 0, n = 0, i = 0, at = middle, end = middle;
+    HD__SORT_LOWER_BOUND(stay, middle - from, hd__ids_get(ids, order[from + stay]) <= least);
+    from += stay;
+    HD__SORT_LOWER_BOUND(n, to - end, hd__ids_get(ids, order[end + n]) < most);
+    to = end + n;
+    n = middle - from;
+    memcpy(spare, order + from, n * sizeof *order);
+    for (; i < n && at < to; from++)
+        order[from] = hd__ids_get(ids, order[at]) < hd__ids_get(ids, spare[i]) ? order[at++] : spare[i++];
+    memcpy(order + from, spare + i, (n - i) * sizeof *order);
+}
+
+/* Sorts the numbers 0 .. n - 1 by id, equal ids by number: merges neighbouring runs of similar length, so that a long
+   run is not merged with each of many short ones. */
+static void hd__id_runs_sort(const hd__ids *ids, uint32_t *order, uint32_t *spare, uint32_t n) {
+    uint32_t begin[64], depth = 0, end;
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    for (uint32_t at = 0; at < n; at = end) {
+        for (end = at + 1; end < n && hd__ids_get(ids, end - 1) <= hd__ids_get(ids, end);) end++;
+        begin[depth++] = at;
+        for (; depth > 1; depth--) {
+            uint32_t middle = begin[depth - 1], from = begin[depth - 2];
+            if (end < n && (middle - from) / 2 > end - middle) break;
+            hd__id_runs_merge(ids, order, spare, from, middle, end);
+        }
+    }
+}
+
+/* The number of ascending runs of ids, counted up to `most` + 1. */
+static uint32_t hd__id_runs_count(const hd__ids *ids, uint32_t n, uint32_t most) {
+    uint32_t runs = n != 0;
+    for (uint32_t i = 1; i < n && runs <= most; i++) runs += hd__ids_get(ids, i - 1) >= hd__ids_get(ids, i);
+    return runs;
+}
+
+/* Makes `order`. */
+static bool hd__id_index_sort(hd__mem *m, hd__id_index *x, const hd__ids *ids, uint32_t n) {
+    uint32_t *spare = NULL;
+    bool ok = hd__arr_room(m, x->order, n ? n : 1) && hd__arr_room(m, spare, n ? n : 1);
+    if (ok) hd__id_runs_sort(ids, x->order, spare, n);
+    if (ok) hd__arr_resize(x->order, n);
+    hd__arr_free(m, spare);
+    return ok;
+}
+
+static bool hd__id_index_pairs(hd__mem *m, hd__id_index *x, uint32_t n) {
     x->pairs = hd__ids_sorted(m, x->ids, n);
     if (!x->pairs) return false;
     if (!x->ids->high) return true;
@@ -12601,17 +12674,17 @@ static bool hd__id_index_order(hd__mem *m, hd__id_index *x, uint32_t n) {
 }
 
 static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, uint32_t n) {
-    uint32_t at = 0;
+    uint32_t at = 0, few = n / HD__ID_RUN, runs = hd__id_runs_count(ids, n, few + 1);
     uint64_t span;
-    bool ascending = true;
     x->ids = ids;
     x->count = n;
+    if (x->order && (runs == 1 || runs > few)) hd__arr_free(m, x->order);
     if (!n) return true;
-    for (uint32_t i = 1; i < n && ascending; i++) ascending = hd__ids_get(ids, i - 1) < hd__ids_get(ids, i);
-    if (!ascending && !hd__id_index_order(m, x, n)) return false;
+    if (runs > 1 && !x->order && !(runs <= few ? hd__id_index_sort(m, x, ids, n) : hd__id_index_pairs(m, x, n)))
+        return false;
     x->least = hd__id_index_get(x, 0);
     span = hd__id_index_get(x, n - 1) - x->least;
-    while (span >> x->shift > n) x->shift++;
+    while (span >> x->shift > n / HD__ID_RANGE + 1) x->shift++;
     x->ranges = (uint32_t)(span >> x->shift) + 1;
     if (!hd__arr_room(m, x->start, (size_t)x->ranges + 1)) return false;
     for (uint32_t i = 0; i < n; i++) {
@@ -12625,6 +12698,7 @@ static bool hd__id_index_build(hd__mem *m, hd__id_index *x, const hd__ids *ids, 
 
 HD__INLINE void hd__id_index_prefetch(const hd__id_index *x, size_t i) {
     if (x->pairs) HD__PREFETCH(&x->pairs[i]);
+    else if (x->order) HD__PREFETCH(&x->order[i]);
     else HD__PREFETCH(&x->ids->low[i]);
 }
 
@@ -12638,7 +12712,7 @@ HD__INLINE uint32_t hd__id_index_in(const hd__id_index *x, uint64_t id, uint64_t
     }
     while (low < high && hd__id_index_get(x, low) < id) low++;
     if (low == x->count || hd__id_index_get(x, low) != id) return HD_NONE;
-    return x->pairs ? (uint32_t)x->pairs[low] : low;
+    return hd__id_index_number(x, low);
 }
 
 HD__INLINE uint64_t hd__id_index_range(const hd__id_index *x, uint64_t id) {
@@ -12686,6 +12760,7 @@ struct hd_graph {
     uint64_t max_records, first_id, bytes;
     uint32_t described, count;   /* objects with records; all objects, 0 until sealed */
     uint32_t room;               /* number of objects that fit in the columns */
+    uint32_t ordered;            /* objects in index.order; if others have come since, it is void */
     bool numbered, dense, one_root, sealed;
     uint32_t *class_of, *size, *first; /* stb_ds arrays, like all others here */
     hd__graph_big_object *big;   /* by object once sealed; their size[object] is UINT32_MAX */
@@ -12842,10 +12917,10 @@ HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *g) {
     if (!g) return HD_NONE;
     const hd__id_index *x = &g->index;
     uint32_t first = HD_NONE;
-    if (!x->pairs) return HD_NONE;
+    if (!x->pairs && !x->order) return HD_NONE;
     for (uint32_t i = 1; i < x->count; i++)
-        if ((uint32_t)x->pairs[i] < first && hd__id_index_get(x, i - 1) == hd__id_index_get(x, i))
-            first = (uint32_t)x->pairs[i];
+        if (hd__id_index_number(x, i) < first && hd__id_index_get(x, i - 1) == hd__id_index_get(x, i))
+            first = hd__id_index_number(x, i);
     return first;
 }
 
@@ -13162,6 +13237,23 @@ HEAPDUMP_API hd_status hd_graph_set_id(hd_graph *g, uint32_t object, uint64_t id
     }
     g->id.low[object] = (uint32_t)id;
     if (g->id.high) g->id.high[object] = (uint32_t)(id >> 32);
+    g->ordered = 0;
+    return HD_OK;
+}
+
+HEAPDUMP_API uint64_t hd_graph_object_id(const hd_graph *g, uint32_t object) {
+    return g && object < (g->sealed ? g->count : g->described) ? hd__graph_id(g, object) : 0;
+}
+
+HEAPDUMP_API hd_status hd_graph_sort(hd_graph *g, const uint32_t **order, hd_error *err) {
+    HD__NEED(g && order, err);
+    HD__TRY(hd__graph_may(g, 0, 0, err));
+    if (g->dense) return hd__fail(err, HD_INVALID, "the graph is dense: its ids ascend");
+    hd__arr_free(&g->mem, g->index.order);
+    hd__graph_set_lengths(g);
+    if (!hd__id_index_sort(&g->mem, &g->index, &g->id, g->described)) return hd__mem_fail(&g->mem, err);
+    g->ordered = g->described;
+    *order = g->index.order;
     return HD_OK;
 }
 
@@ -13379,6 +13471,22 @@ HEAPDUMP_API hd_status hd_graph_add_thread(hd_graph *g, const hd_thread_info *th
         return hd__mem_fail(&g->mem, err);
     if (thread->frame_count) memcpy(frames, thread->frames, thread->frame_count * sizeof *frames);
     if (number) *number = (uint32_t)n;
+    return HD_OK;
+}
+
+HEAPDUMP_API hd_status hd_graph_add_named(hd_graph *g, const uint64_t *ids, const uint32_t *names, size_t count,
+                                          hd_error *err) {
+    HD__NEED(g && ((ids && names) || !count), err);
+    size_t from = hd__arr_len(g->target.low), n = hd__arr_len(g->name);
+    HD__TRY(hd__graph_may(g, 0, count, err));
+    for (size_t i = 0; i < count; i++)
+        if (names[i] == HD_NONE) return hd__fail(err, HD_INVALID, "an index below 2^31 - 1 expected");
+    if (from + count > n && !hd__arr_room(&g->mem, g->name, from + count - n)) return hd__mem_fail(&g->mem, err);
+    HD__TRY(hd_graph_add_references(g, ids, count, err));
+    if (!count) return HD_OK;
+    memset(g->name + n, 0xff, (from - n) * sizeof *g->name);
+    memcpy(g->name + from, names, count * sizeof *g->name);
+    hd__arr_resize(g->name, from + count);
     return HD_OK;
 }
 
@@ -13730,6 +13838,7 @@ HEAPDUMP_API hd_status hd_graph_seal(hd_graph *g, const hd_options *options, hd_
     HD__TRY(hd__graph_may(g, 0, 0, err));
     hd__graph_set_lengths(g);
     HD__TRY(hd__graph_check(g, err));
+    if (g->ordered != g->described) hd__arr_free(m, g->index.order);
     if (!g->dense && !hd__id_index_build(m, &g->index, &g->id, g->described)) return hd__mem_fail(m, err);
     HD__TRY(g->numbered ? hd__graph_renumber(g, err) : hd__graph_resolve(g, options, err));
     hd__ids_free(m, &g->root_id);
@@ -14646,7 +14755,7 @@ HEAPDUMP_API void hd_paths_free(hd_paths *paths) { hd__owned_free(paths); }
 
 /* ======================================================================= >>graph.dominators
    Immediate dominators, and the dominator tree as a breakdown. The time is O(n log n) for n objects and references.
-   It takes 40 bytes per object and 4 per reference to a smaller number (below), then 48 per object with the result.
+   It takes 32 bytes per object and 4 per reference to a smaller number (below), then 32 per object with the result.
    There is no recursion. */
 
 /* Semi-NCA (Georgiadis, Tarjan). Objects are renumbered from 1 in depth-first order; 0 stands for all roots together.
@@ -14675,12 +14784,11 @@ typedef struct hd__dom {
     hd__mem *mem;                /* memory of the result */
     hd__mem walk;                /* freed once the dominators are known */
     hd__holding rows;
-    hd__dom_node *node;
-    hd__dom_link *link;
+    hd__dom_node *node;          /* after the walk its memory has `stack` and the forest's `link` */
+    hd__dom_link *link;          /* the memory of the walk's links later has `semi` and `start` */
     uint32_t *object, *parent;   /* by number; parent becomes the dominator */
     uint32_t *semi, *start, *from, *stack;
-    uint64_t *bytes;             /* retained size; by number, like the next two */
-    uint32_t *below, *next;      /* size of the subtree; position of its next child */
+    uint32_t *below, *next;      /* by number: size of the subtree; position of its next child */
     uint32_t count;              /* numbers in use: 1 .. count */
 } hd__dom;
 
@@ -14733,12 +14841,9 @@ static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
     size_t n = (size_t)g->count + 1;
     d->node = hd__mem_array(hd__dom_node, &d->walk, n);
     d->link = hd__mem_array(hd__dom_link, &d->walk, n);
-    d->semi = hd__mem_array(uint32_t, &d->walk, n);
-    d->start = hd__mem_array(uint32_t, &d->walk, n);
     d->object = hd__mem_array(uint32_t, d->mem, n);
     d->parent = hd__mem_array(uint32_t, d->mem, n);
-    if (!d->node || !d->link || !d->semi || !d->start || !d->object || !d->parent)
-        return hd__mem_fail(d->mem, err);
+    if (!d->node || !d->link || !d->object || !d->parent) return hd__mem_fail(d->mem, err);
     for (size_t i = 0; i < n; i++) {
         d->node[i].first = d->rows.first[i];
         d->node[i].number = d->node[i].incoming = 0;
@@ -14754,9 +14859,7 @@ static hd_status hd__dom_walk(hd__dom *d, hd_error *err) {
 
 /* Sorts the references to smaller numbers by target. */
 static hd_status hd__dom_turn(hd__dom *d, hd_error *err) {
-    const uint32_t *first = d->rows.first, *target = d->rows.target;
-    uint32_t *number = (uint32_t *)(void *)d->node;
-    for (uint32_t o = 0; o < d->g->count; o++) number[o] = d->node[o].number; /* more compact */
+    const uint32_t *first = d->rows.first, *target = d->rows.target, *number = d->stack;
     for (uint32_t v = 1; v <= d->count; v++) {
         uint32_t o = d->object[v];
         HD__TRY(hd__report_tick(d->options, v, d->g->count, err));
@@ -14778,7 +14881,9 @@ static hd_status hd__dom_turn(hd__dom *d, hd_error *err) {
 /* Converts columns from order of objects to order of numbers, and sorts references from larger numbers by target.
    Afterwards the numbers that refer to w are from[start[w - 1]] .. from[start[w] - 1]. */
 static hd_status hd__dom_sort(hd__dom *d, hd_error *err) {
-    uint32_t at = 0;
+    uint32_t at = 0, n = d->g->count;
+    d->semi = (uint32_t *)(void *)d->link;
+    d->start = d->semi + (size_t)n + 1;
     d->start[0] = d->semi[0] = d->parent[0] = 0;
     for (uint32_t w = 1; w <= d->count; w++) {
         const hd__dom_node *node = &d->node[d->object[w]];
@@ -14786,12 +14891,14 @@ static hd_status hd__dom_sort(hd__dom *d, hd_error *err) {
         d->semi[w] = node->semi;
         d->start[w] = at;
         at += node->incoming;
-        d->link[w].up = d->parent[w];
     }
     d->from = hd__mem_array(uint32_t, &d->walk, at);
     if (!d->from) return hd__mem_fail(d->mem, err);
+    d->stack = (uint32_t *)(void *)d->node; /* until hd__dom_eval: numbers by object */
+    for (uint32_t o = 0; o < n; o++) d->stack[o] = d->node[o].number;
     HD__TRY(hd__dom_turn(d, err));
-    d->stack = (uint32_t *)(void *)d->node; /* nodes are no longer needed */
+    d->link = (hd__dom_link *)(void *)(d->stack + (size_t)n + 1);
+    for (uint32_t w = 1; w <= d->count; w++) d->link[w].up = d->parent[w];
     return HD_OK;
 }
 
@@ -14843,24 +14950,15 @@ static hd_status hd__dom_solve(hd__dom *d, hd_error *err) {
     return HD_OK;
 }
 
-/* Adds up sizes in the tree. */
-static hd_status hd__dom_sum(hd__dom *d, hd_error *err) {
-    const hd_graph *g = d->g;
+/* Counts the objects of each subtree. */
+static hd_status hd__dom_count_below(hd__dom *d, hd_error *err) {
     size_t n = (size_t)d->count + 1;
-    d->bytes = hd__mem_array(uint64_t, d->mem, n);
     d->below = hd__mem_array(uint32_t, d->mem, n);
     d->next = hd__mem_array(uint32_t, d->mem, n);
-    if (!d->bytes || !d->below || !d->next) return hd__mem_fail(d->mem, err);
-    d->bytes[0] = d->next[0] = d->below[0] = 0;
-    for (uint32_t w = 1; w <= d->count; w++) {
-        if (d->count - w > 16) HD__PREFETCH(&g->size[d->object[w + 16]]);
-        d->bytes[w] = hd__graph_size(g, d->object[w]);
-        d->below[w] = 1;
-    }
-    for (uint32_t w = d->count; w; w--) {
-        d->bytes[d->parent[w]] += d->bytes[w];
-        d->below[d->parent[w]] += d->below[w];
-    }
+    if (!d->below || !d->next) return hd__mem_fail(d->mem, err);
+    d->next[0] = d->below[0] = 0;
+    for (uint32_t w = 1; w <= d->count; w++) d->below[w] = 1;
+    for (uint32_t w = d->count; w; w--) d->below[d->parent[w]] += d->below[w];
     return HD_OK;
 }
 
@@ -14870,15 +14968,12 @@ static hd_status hd__dom_result(hd__dom *d, hd_dominators *out, hd_error *err) {
     uint32_t *parent = hd__owned_array(uint32_t, out, n);
     uint32_t *position = hd__owned_array(uint32_t, out, n);
     uint32_t *below = hd__owned_array(uint32_t, out, n);
-    uint64_t *retained = hd__owned_array(uint64_t, out, n);
     uint32_t *order = hd__owned_array(uint32_t, out, d->count);
-    if (!parent || !position || !below || !retained || !order)
-        return hd__mem_fail(d->mem, err);
+    if (!parent || !position || !below || !order) return hd__mem_fail(d->mem, err);
     if (d->count < n) {
         memset(parent, 0xff, n * sizeof *parent);
         memset(position, 0xff, n * sizeof *position);
         memset(below, 0, n * sizeof *below);
-        memset(retained, 0, n * sizeof *retained);
     }
     for (uint32_t w = 1; w <= d->count; w++) {
         uint32_t up = d->parent[w], at = d->next[up], o = d->object[w];
@@ -14887,7 +14982,6 @@ static hd_status hd__dom_result(hd__dom *d, hd_dominators *out, hd_error *err) {
             HD__PREFETCH(&parent[soon]);
             HD__PREFETCH(&position[soon]);
             HD__PREFETCH(&below[soon]);
-            HD__PREFETCH(&retained[soon]);
         }
         d->next[up] += d->below[w];
         d->next[w] = at + 1;
@@ -14895,16 +14989,31 @@ static hd_status hd__dom_result(hd__dom *d, hd_dominators *out, hd_error *err) {
         position[o] = at;
         parent[o] = up ? d->object[up] : HD_NONE;
         below[o] = d->below[w];
-        retained[o] = d->bytes[w];
     }
     out->count = n;
     out->reached = d->count;
     out->parent = parent;
     out->position = position;
     out->below = below;
-    out->retained = retained;
     out->order = order;
-    out->bytes = d->bytes[0];
+    return HD_OK;
+}
+
+/* Adds up sizes in the tree. */
+static hd_status hd__dom_sum(const hd_graph *g, hd_dominators *out, hd_error *err) {
+    uint64_t *retained = hd__owned_array(uint64_t, out, g->count);
+    if (!retained) return hd__mem_fail(hd__owned_mem(out), err);
+    for (uint32_t o = 0; o < g->count; o++) retained[o] = out->below[o] ? hd__graph_size(g, o) : 0;
+    for (uint32_t p = out->reached; p--;) {
+        uint32_t o = out->order[p], up = out->parent[o];
+        if (p > 16) {
+            HD__PREFETCH(&out->parent[out->order[p - 16]]);
+            HD__PREFETCH(&retained[out->order[p - 16]]);
+        }
+        if (up == HD_NONE) out->bytes += retained[o];
+        else retained[up] += retained[o];
+    }
+    out->retained = retained;
     return HD_OK;
 }
 
@@ -14928,9 +15037,10 @@ HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *g, const hd_options *
     hd__mem_end(&d.rows.mem);
     if (!status) status = hd__dom_solve(&d, err);
     hd__mem_end(&d.walk);
-    if (!status) status = hd__dom_sum(&d, err);
+    if (!status) status = hd__dom_count_below(&d, err);
     if (!status) status = hd__dom_result(&d, result, err);
     hd__mem_end(&scratch);
+    if (!status) status = hd__dom_sum(g, result, err);
     return hd__owned_end(result, status, out);
 }
 

@@ -126,6 +126,92 @@ static void objects_are_as_they_were_added(void **state) {
     hd_graph_free(g);
 }
 
+/* Ids of n objects in `runs` ascending runs, one after the other or (`mixed`) each in the gaps of the others. */
+static uint64_t run_id(uint32_t i, uint32_t n, uint32_t runs, bool mixed) {
+    uint32_t length = n / runs, run = i / length < runs ? i / length : runs - 1, at = i - run * length;
+    return mixed ? 1000 + 8 * ((uint64_t)at * runs + (runs - 1 - run)) : 1000 + 8 * ((uint64_t)(runs - run) * n + at);
+}
+
+/* `late`: what follows after the objects are sorted: an object, or a new id for one. */
+static void check_runs(uint32_t n, uint32_t runs, bool mixed, int late, uint64_t base) {
+    const uint32_t *order = NULL;
+    hd_graph *g = hd_graph_create(NULL, NULL);
+    add_class(g, "A");
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(hd_graph_add_object(g, base + run_id(i, n, runs, mixed), 1, 8, NULL), HD_OK);
+    assert_int_equal(hd_graph_sort(g, &order, NULL), HD_OK);
+    for (uint32_t i = 0; i + 1 < n; i++)
+        assert_true(hd_graph_object_id(g, order[i]) < hd_graph_object_id(g, order[i + 1]));
+    if (late == 1) assert_int_equal(hd_graph_add_object(g, 3, 1, 8, NULL), HD_OK);
+    if (late == 2) assert_int_equal(hd_graph_set_id(g, n - 1, 3, NULL), HD_OK);
+    assert_int_equal(hd_graph_object_id(g, n), late == 1 ? 3 : 0);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
+    for (uint32_t i = 0; i + 1 < n; i++)
+        assert_int_equal(hd_graph_find(g, base + run_id(i, n, runs, mixed)), i);
+    assert_int_equal(hd_graph_find(g, 3), late == 1 ? n : late == 2 ? n - 1 : HD_NONE);
+    assert_int_equal(hd_graph_find(g, base + 1001), HD_NONE);
+    assert_int_equal(hd_graph_object_id(g, n - 2), hd_graph_object(g, n - 2).id);
+    assert_int_equal(hd_graph_object_id(g, n + 1), 0);
+    hd_graph_free(g);
+}
+
+static void objects_are_sorted_by_id(void **state) {
+    const uint32_t *order = NULL;
+    hd_graph_desc dense = { .dense = true };
+    hd_graph *g = hd_graph_create(NULL, NULL);
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        uint64_t base = k < 6 ? 0 : UINT64_C(0x700000000);
+        check_runs(1000, 1, false, k % 3, base), check_runs(1000, 3, k % 2, k % 3, base);
+        check_runs(5000, 70, k % 2, k % 3, base), check_runs(1000, 500, k % 2, k % 3, base);
+    }
+    check_runs(2, 2, false, 0, UINT64_C(1) << 63);
+    add_class(g, "A");
+    for (uint32_t i = 0; i < 400; i++)
+        assert_int_equal(hd_graph_add_object(g, i == 301 ? 44 : i < 300 ? 1000 + i : i - 300, 1, 8, NULL), HD_OK);
+    assert_int_equal(hd_graph_sort(g, &order, NULL), HD_OK);
+    assert_int_equal(order[0], 300);
+    assert_int_equal(order[43], 301); /* of equal ids the first */
+    assert_int_equal(order[44], 344);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_MALFORMED);
+    assert_int_equal(hd_graph_duplicate(g), 344);
+    hd_graph_free(g);
+    g = hd_graph_create(&dense, NULL);
+    assert_int_equal(hd_graph_sort(g, &order, NULL), HD_INVALID);
+    hd_graph_free(g);
+}
+
+/* Names that come with their references are as those set one by one. */
+static void references_come_with_names(void **state) {
+    const uint32_t names[] = { 1, HD_NAME_INDEX + 7, 0 }, none[] = { HD_NONE };
+    const uint64_t ids[] = { 10, 11, 12 };
+    hd_graph *g = hd_graph_create(NULL, NULL);
+    (void)state;
+    add_class(g, "A");
+    assert_int_equal(hd_graph_add_named(g, ids, names, 3, NULL), HD_INVALID); /* no object */
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(hd_graph_add_object(g, 10 + i, 1, 8, NULL), HD_OK);
+        if (i == 1) assert_int_equal(hd_graph_add_named(g, ids, none, 1, NULL), HD_INVALID);
+        if (i == 1) assert_int_equal(hd_graph_add_references(g, ids, 2, NULL), HD_OK);
+        else assert_int_equal(hd_graph_add_named(g, ids, names, 3, NULL), HD_OK);
+        assert_int_equal(hd_graph_add_named(g, ids, names, 0, NULL), HD_OK);
+    }
+    assert_int_equal(hd_graph_add_name(g, hd_cstr("zero"), NULL, NULL), HD_OK);
+    assert_int_equal(hd_graph_add_name(g, hd_cstr("one"), NULL, NULL), HD_OK);
+    assert_int_equal(hd_graph_seal(g, NULL, NULL), HD_OK);
+    assert_int_equal(hd_graph_validate(g, NULL), HD_OK);
+    for (uint32_t o = 0; o < 3; o += 2) {
+        assert_true(hd_str_equal(hd_graph_field(g, o, 0), hd_cstr("one")));
+        assert_int_equal(hd_graph_index(g, o, 1), 7);
+        assert_true(hd_str_equal(hd_graph_field(g, o, 2), hd_cstr("zero")));
+    }
+    assert_int_equal(hd_graph_object(g, 1).reference_count, 2);
+    assert_int_equal(hd_graph_field(g, 1, 1).len, 0);
+    assert_int_equal(hd_graph_index(g, 1, 1), HD_NONE);
+    hd_graph_free(g);
+}
+
 static void references_are_shown_as_they_hold(void **state) {
     (void)state;
     hd_graph *g = hd_graph_create(&(hd_graph_desc){ .dense = true }, NULL);
@@ -1633,6 +1719,8 @@ static void long_calls_can_be_cancelled(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_are_as_they_were_added),
+        cmocka_unit_test(objects_are_sorted_by_id),
+        cmocka_unit_test(references_come_with_names),
         cmocka_unit_test(references_are_shown_as_they_hold),
         cmocka_unit_test(strong_graphs_take_no_more_memory),
         cmocka_unit_test(ids_twice_are_an_error),

@@ -263,10 +263,9 @@ static bool hprof_seal(hprof *h, const hd_options *options) {
         return false;
     hprof_take_slots(h);
     room_free(&h->lines, h->sized, h->sized_room, sizeof *h->sized);
-    room_free(&h->lines, h->order, h->order_room, sizeof *h->order);
     room_free(&h->lines, h->late, h->late_room, 1);
     h->sized = NULL, h->order = NULL, h->late = NULL;
-    h->sized_count = h->sized_room = h->order_room = h->late_size = h->late_room = 0;
+    h->sized_count = h->sized_room = h->late_size = h->late_room = 0;
     h->status = hd_graph_seal(h->graph, options, h->lines.err);
     return !h->status && hprof_index_classes(h);
 }
@@ -285,7 +284,7 @@ void hprof_free(void *document) {
         { h->sized, h->sized_room * sizeof *h->sized }, { h->late, h->late_room },
         { h->kept, h->kept_room * sizeof *h->kept }, { h->bytes, h->bytes_room },
         { h->wide, h->wide_room * sizeof *h->wide }, { h->gap, h->gap_room * sizeof *h->gap },
-        { h->order, h->order_room * sizeof *h->order }, { h->thread, h->thread_room * sizeof *h->thread },
+        { h->thread, h->thread_room * sizeof *h->thread },
         { h->named, h->named_room * sizeof *h->named },
         { h->frame, h->frame_room * sizeof *h->frame }, { h->trace, h->trace_room * sizeof *h->trace },
         { h->frame_ids, h->frame_id_room * sizeof *h->frame_ids },

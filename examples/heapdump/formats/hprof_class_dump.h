@@ -57,7 +57,7 @@ HD_UNUSED static bool hprof_statics(hprof *h, uint32_t class_index, hprof_batch 
             c->static_bytes[1] += type == HPROF_OBJECT ? 8 : hprof_width(h, type);
         }
         if (type != HPROF_OBJECT || !hprof_id(h, p)) continue;
-        if (!hprof_refer(h, b, hprof_id(h, p), 0, HPROF_STRONG)) return false;
+        if (!hprof_refer(h, b, hprof_id(h, p), 0)) return false;
         if (!hprof_field_name(h, name, hprof_string(h, c->name), &number)) return false;
         b->name[b->count - 1] = number;
     }
@@ -121,7 +121,7 @@ HD_UNUSED static bool hprof_class_record(hprof *h, uint64_t left) {
     uint64_t ids[5], start = hprof_offset(h);
     uint32_t i, size;
     hprof_batch b;
-    b.count = b.before = 0, b.indexed = false;
+    hprof_batch_begin(&b);
     if (!hprof_bytes(h, 1 + 7 * (size_t)h->id_size + 8, &p, &left)) return false;
     ids[4] = hprof_id(h, p + 1);
     size = hprof_get32(p + 5 + 7 * (size_t)h->id_size);
@@ -138,7 +138,7 @@ HD_UNUSED static bool hprof_class_record(hprof *h, uint64_t left) {
     h->classes[i].super = ids[HPROF_SUPER];
     h->classes[i].loader = ids[HPROF_LOADER];
     for (int k = 0; k < 4; k++)
-        if (!hprof_refer(h, &b, ids[k], h->known_names[k], HPROF_STRONG)) return false;
+        if (!hprof_refer(h, &b, ids[k], h->known_names[k])) return false;
     if (!hprof_constants(h, &left) || !hprof_statics(h, i, &b, &left) || !hprof_flush(h, &b)) return false;
     return hprof_fields(h, i, &left);
 }

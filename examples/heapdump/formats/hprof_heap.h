@@ -13,7 +13,7 @@ HD_UNUSED static bool hprof_object(hprof *h, uint64_t id, uint32_t in_graph, uin
     if (!ROOM(&h->lines, h->sized, h->sized_count, 1, h->sized_room)) return hprof_fail(h);
     h->status = hd_graph_add_object(h->graph, id, in_graph, 0, h->lines.err);
     if (h->status) return false;
-    h->sized[h->sized_count++] = (hprof_sized){ id, of, length };
+    h->sized[h->sized_count++] = (hprof_sized){ of, length };
     h->objects++;
     return true;
 }
@@ -21,33 +21,31 @@ HD_UNUSED static bool hprof_object(hprof *h, uint64_t id, uint32_t in_graph, uin
 /* References of the last object, collected. */
 typedef struct hprof_batch {
     uint64_t id[HPROF_BATCH];
-    uint32_t name[HPROF_BATCH];  /* or index */
-    uint8_t holds[HPROF_BATCH];
+    uint32_t name[HPROF_BATCH];
     uint32_t count, before;
-    bool indexed;
+    uint32_t weak;               /* number of the reference that is weak, or HPROF_NONE */
 } hprof_batch;
 
 HD_UNUSED static bool hprof_flush(hprof *h, hprof_batch *b) {
-    uint32_t object = h->objects - 1;
-    h->status = hd_graph_add_references(h->graph, b->id, b->count, h->lines.err);
-    for (uint32_t i = 0; i < b->count && !h->status; i++) {
-        uint32_t reference = b->before + i;
-        h->status = b->indexed ? hd_graph_set_index(h->graph, object, reference, b->name[i], h->lines.err)
-                               : hd_graph_set_name(h->graph, object, reference, b->name[i], h->lines.err);
-        if (!h->status && b->holds[i] == HPROF_WEAK)
-            h->status = hd_graph_set_kind(h->graph, object, reference, HD_REFERENCE_WEAK, h->lines.err);
-    }
+    h->status = hd_graph_add_named(h->graph, b->id, b->name, b->count, h->lines.err);
+    if (!h->status && b->weak != HPROF_NONE)
+        h->status = hd_graph_set_kind(h->graph, h->objects - 1, b->weak, HD_REFERENCE_WEAK, h->lines.err);
     b->before += b->count;
     b->count = 0;
+    b->weak = HPROF_NONE;
     return !h->status;
 }
 
-HD_UNUSED static bool hprof_refer(hprof *h, hprof_batch *b, uint64_t id, uint32_t name, uint8_t holds) {
+HD_UNUSED static void hprof_batch_begin(hprof_batch *b) {
+    b->count = b->before = 0;
+    b->weak = HPROF_NONE;
+}
+
+HD_UNUSED static bool hprof_refer(hprof *h, hprof_batch *b, uint64_t id, uint32_t name) {
     if (!id) return true;
     if (b->count == HPROF_BATCH && !hprof_flush(h, b)) return false;
     b->id[b->count] = id;
-    b->name[b->count] = name;
-    b->holds[b->count++] = holds;
+    b->name[b->count++] = name;
     return true;
 }
 
@@ -110,7 +108,7 @@ HD_UNUSED static bool hprof_instance(hprof *h, uint64_t id, uint32_t class_index
                                      uint32_t size) {
     const hprof_class *c = &h->classes[class_index];
     hprof_batch b;
-    b.count = b.before = 0, b.indexed = false;
+    hprof_batch_begin(&b);
     if (!hprof_object(h, id, c->in_graph, class_index, HPROF_NONE)) return false;
     for (uint32_t k = class_index, left = size; k != HPROF_NONE; k = h->classes[k].up) {
         const hprof_class *part = &h->classes[k];
@@ -118,9 +116,10 @@ HD_UNUSED static bool hprof_instance(hprof *h, uint64_t id, uint32_t class_index
         for (uint32_t r = 0; r < part->ref_count; r++) {
             hprof_ref ref = h->refs[part->ref + r];
             uint64_t target = hprof_id(h, data + (size - left) + ref.offset);
-            bool weak = c->holds >= (h->soft_weak ? HPROF_SOFT : HPROF_WEAK) && ref.name == h->referent_name &&
-                        hprof_is(h, part->name, "java/lang/ref/Reference");
-            if (!hprof_refer(h, &b, target, ref.name, weak ? HPROF_WEAK : HPROF_STRONG)) return false;
+            if (!hprof_refer(h, &b, target, ref.name)) return false;
+            if (c->holds >= (h->soft_weak ? HPROF_SOFT : HPROF_WEAK) && ref.name == h->referent_name && target &&
+                hprof_is(h, part->name, "java/lang/ref/Reference"))
+                b.weak = b.before + b.count - 1;
         }
         if (part->rule && !hprof_says(h, part, id, data + (size - left))) return false;
         left -= part->own_bytes;
@@ -180,11 +179,11 @@ HD_UNUSED static bool hprof_object_array(hprof *h, uint64_t left) {
     i = hprof_class_at(h, of, 0);
     if (i == HPROF_NONE || !hprof_object(h, id, h->classes[i].in_graph, HPROF_ARRAY + HPROF_OBJECT, n)) return false;
     h->lines.window->at += head;
-    b.count = b.before = 0, b.indexed = true;
+    hprof_batch_begin(&b);
     for (i = 0; i < n; i++) {
         if (!hprof_need(h, h->id_size)) return !h->status && hprof_flush(h, &b) && false;
         uint32_t index = i < INT32_MAX - 1 ? i : INT32_MAX - 2;
-        if (!hprof_refer(h, &b, hprof_id(h, h->lines.window->at), index, HPROF_STRONG)) return false;
+        if (!hprof_refer(h, &b, hprof_id(h, h->lines.window->at), HD_NAME_INDEX + index)) return false;
         h->lines.window->at += h->id_size;
     }
     return hprof_flush(h, &b);

@@ -73,7 +73,6 @@ typedef struct hprof_kept {
 
 /* An object, until its size is known. */
 typedef struct hprof_sized {
-    uint64_t id;
     uint32_t of, length;         /* of: class, HPROF_ARRAY + type, or HPROF_CLASS; length: of an array, the class of a
                                     class object, or the low bits of the id of a string's text; HPROF_NONE: no text */
 } hprof_sized;
@@ -155,8 +154,7 @@ typedef struct hprof {
     uint32_t objects;            /* added to the graph */
     hprof_sized *sized;
     size_t sized_count, sized_room;
-    uint32_t *order;             /* objects by id, while sizes are sought */
-    size_t order_room;
+    const uint32_t *order;       /* objects by id, while sizes are sought; the graph's */
     hprof_named *named;          /* by object */
     size_t named_count, named_room;
     hprof_thread *thread;

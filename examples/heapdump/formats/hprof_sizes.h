@@ -11,29 +11,6 @@ enum { HPROF_HOLES = 8, HPROF_PADDING = 1024, HPROF_GAPS = 65536, HPROF_FAR = 1 
 
 /* Distances. ----------------------------------------------------------------------------------- */
 
-/* Merges the sorted runs [from, middle) and [middle, to) of object numbers. */
-HD_UNUSED static void hprof_merge(const hprof_sized *of, uint32_t *order, uint32_t *spare, size_t from, size_t middle,
-                                  size_t to) {
-    size_t a = from, b = middle, n = 0;
-    if (of[order[middle - 1]].id <= of[order[middle]].id) return;
-    while (a < middle && b < to) spare[n++] = of[order[b]].id < of[order[a]].id ? order[b++] : order[a++];
-    while (a < middle) spare[n++] = order[a++];
-    memcpy(order + from, spare, n * sizeof *order);
-}
-
-/* Sorts object numbers by id: a merge of the runs that are in order already. Most files have few of them. */
-HD_UNUSED static void hprof_sort(const hprof_sized *of, uint32_t *order, uint32_t *spare, size_t count) {
-    size_t runs;
-    do {
-        runs = 0;
-        for (size_t from = 0, middle, to; from < count; from = to, runs++) {
-            for (middle = from + 1; middle < count && of[order[middle - 1]].id <= of[order[middle]].id;) middle++;
-            for (to = middle + (middle < count); to < count && of[order[to - 1]].id <= of[order[to]].id;) to++;
-            if (middle < count) hprof_merge(of, order, spare, from, middle, to);
-        }
-    } while (runs > 1);
-}
-
 /* Takes note of the distance of an object to the next one, which is at least its size. */
 HD_UNUSED static bool hprof_gap(hprof *h, const hprof_sized *s, uint64_t gap) {
     if (!gap || gap >= HPROF_FAR) return true;
@@ -50,57 +27,56 @@ HD_UNUSED static bool hprof_gap(hprof *h, const hprof_sized *s, uint64_t gap) {
 }
 
 /* Gives new ids to objects with the id of an earlier one: nothing refers to them. Ids of files are small. */
-HD_UNUSED static bool hprof_part_equals(hprof *h) {
-    const hprof_sized *of = h->sized;
-    uint64_t id = UINT64_MAX, equals = 0;
+HD_UNUSED static bool hprof_part_equals(hprof *h, uint64_t *equals) {
+    const hd_graph *g = h->graph;
+    uint64_t id = UINT64_MAX, before = 0, here;
     char message[80];
-    for (size_t i = 1, last = h->sized_count; i < h->sized_count && !h->status; i++) {
-        if (of[h->order[i]].id != of[h->order[i - 1]].id) continue;
-        while (last && of[h->order[last - 1]].id >= id) id -= of[h->order[--last]].id == id;
+    for (uint32_t i = 0, last = h->objects; i < h->objects && !h->status; before = here, i++) {
+        here = hd_graph_object_id(g, h->order[i]);
+        if (!i || here != before) continue;
+        while (last && hd_graph_object_id(g, h->order[last - 1]) >= id)
+            id -= hd_graph_object_id(g, h->order[--last]) == id;
         h->status = hd_graph_set_id(h->graph, h->order[i], id--, h->lines.err);
-        equals++;
+        ++*equals;
     }
-    if (!equals || h->status) return !h->status;
-    snprintf(message, sizeof message, "%llu object%s the id of another object", (unsigned long long)equals,
-             equals == 1 ? " has" : "s have");
+    if (!*equals || h->status) return !h->status;
+    snprintf(message, sizeof message, "%llu object%s the id of another object", (unsigned long long)*equals,
+             *equals == 1 ? " has" : "s have");
     hprof_wrong(h, HD_UNKNOWN, message);
     return !h->status;
 }
 
 /* Sorts all objects by id. */
 HD_UNUSED static bool hprof_order(hprof *h) {
-    uint32_t *spare = NULL;
-    size_t room = 0, n = h->sized_count;
-    bool good = room_grow(&h->lines, &h->order, 0, n + 1, &h->order_room, sizeof *h->order) &&
-                room_grow(&h->lines, &spare, 0, n + 1, &room, sizeof *spare);
-    if (!good) hprof_fail(h);
-    for (uint32_t i = 0; i < n && good; i++) h->order[i] = i;
-    if (good) hprof_sort(h->sized, h->order, spare, n);
-    room_free(&h->lines, spare, room, sizeof *spare);
-    return good && hprof_part_equals(h);
+    uint64_t equals = 0;
+    h->status = hd_graph_sort(h->graph, &h->order, h->lines.err);
+    if (h->status || !hprof_part_equals(h, &equals)) return false;
+    if (equals) h->status = hd_graph_sort(h->graph, &h->order, h->lines.err);
+    return !h->status;
 }
 
 /* The object with an id, or HPROF_NONE. Needs hprof_order. */
 HD_UNUSED static uint32_t hprof_find(const hprof *h, uint64_t id) {
-    size_t low = 0, high = h->sized_count;
+    uint32_t low = 0, high = h->objects;
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (h->sized[h->order[middle]].id < id) low = middle + 1;
+        uint32_t middle = low + (high - low) / 2;
+        if (hd_graph_object_id(h->graph, h->order[middle]) < id) low = middle + 1;
         else high = middle;
     }
-    return low < h->sized_count && h->sized[h->order[low]].id == id ? h->order[low] : HPROF_NONE;
+    return low < h->objects && hd_graph_object_id(h->graph, h->order[low]) == id ? h->order[low] : HPROF_NONE;
 }
 
 /* Ids that are no multiples of 8 are no addresses. The JDK's old agent numbers objects. In Android's dumps the text
    of a string is inside the string. */
 HD_UNUSED static bool hprof_gaps(hprof *h) {
-    const hprof_sized *of = h->sized;
-    const uint32_t *order = h->order;
+    uint64_t id = h->objects ? hd_graph_object_id(h->graph, h->order[0]) : 0, next;
     if (hprof_of_android(h)) return true;
-    for (size_t i = 0; i < h->sized_count; i++)
-        if (of[i].id % 8) return true;
-    for (size_t i = 0; i + 1 < h->sized_count; i++)
-        if (!hprof_gap(h, &of[order[i]], of[order[i + 1]].id - of[order[i]].id)) return false;
+    for (uint32_t i = 0; i < h->objects; i++)
+        if (hd_graph_object_id(h->graph, i) % 8) return true;
+    for (uint32_t i = 0; i + 1 < h->objects; i++, id = next) {
+        next = hd_graph_object_id(h->graph, h->order[i + 1]);
+        if (!hprof_gap(h, &h->sized[h->order[i]], next - id)) return false;
+    }
     return true;
 }
 

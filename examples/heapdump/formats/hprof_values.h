@@ -35,7 +35,8 @@ enum { HPROF_WINDOWS = 8 };
 HD_UNUSED static const hprof_kept *hprof_text_of(const hprof *h, uint32_t string) {
     const hprof_sized *of = &h->sized[string];
     uint64_t window = h->id_size == 8 ? (uint64_t)1 << 35 : (uint64_t)1 << 32;
-    uint64_t low = h->id_size == 8 ? (uint64_t)of->length << 3 : of->length, near = (of->id & ~(window - 1)) | low;
+    uint64_t low = h->id_size == 8 ? (uint64_t)of->length << 3 : of->length;
+    uint64_t near = (hd_graph_object_id(h->graph, string) & ~(window - 1)) | low;
     if (of->of >= HPROF_CLASS || h->classes[of->of].says != HPROF_STRING || of->length == HPROF_NONE) return NULL;
     for (uint64_t k = 0; k <= 2 * HPROF_WINDOWS; k++) {
         uint32_t text = hprof_find(h, k % 2 ? near - (k + 1) / 2 * window : near + k / 2 * window);
