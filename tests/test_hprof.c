@@ -627,7 +627,39 @@ static void every_type_is_skipped_or_followed(void **state) {
     dump = read_file(&f);
     assert_text(graph_text(dump, false), "0 java.lang.Class = java.lang.Object\n"
                 "1 java.lang.Class = a.All: <super>->0, <class loader>->2, <signers>->2, <protection domain>->2, a.All.s2->2\n"
-                "2 a.All: f2->2\n3 boolean[]\n4 char[]\n5 float[]\n6 double[]\n7 byte[]\n8 short[]\n9 int[]\n10 long[]\n");
+                "2 a.All: f2->2, <class>->1\n3 boolean[]\n4 char[]\n5 float[]\n6 double[]\n7 byte[]\n8 short[]\n9 int[]\n10 long[]\n");
+    hd_dump_free(dump);
+}
+
+/* An instance keeps its class alive, and so a class loader that nothing else holds. Classes of the JVM and of the
+   system's class loader live anyway, so their instances need no such reference. */
+static void instances_keep_their_class_loader(void **state) {
+    static const char *const names[] = { "java/lang/Object", "java/lang/ClassLoader", "Plugin", "Own", "scl" };
+    jvm_file f = jvm_begin("1.0.2", 8);
+    uint64_t name[5];
+    jvm_slot_of scl = { 0, 2, 0x1000 };
+    hd_dump *dump;
+    (void)state;
+    for (uint32_t i = 0; i < 5; i++) name[i] = jvm_put_string(&f, names[i]);
+    for (uint32_t i = 0; i < 4; i++) jvm_put_load(&f, i + 1, 0x100 * (i + 1), name[i]);
+    scl.name = name[4];
+    jvm_open(&f, 0x1c);
+    jvm_put_class(&f, (jvm_class_dump){ .id = 0x100 }, NULL);
+    jvm_put_class(&f, (jvm_class_dump){ .id = 0x200, .super = 0x100, .statics = 1 }, &scl);
+    jvm_put_class(&f, (jvm_class_dump){ .id = 0x300, .super = 0x100, .loader = 0x2000 }, NULL);
+    jvm_put_class(&f, (jvm_class_dump){ .id = 0x400, .super = 0x100, .loader = 0x1000 }, NULL);
+    jvm_put_instance(&f, 0x1000, 0x200, 0, NULL);
+    jvm_put_instance(&f, 0x2000, 0x200, 0, NULL);
+    jvm_put_instance(&f, 0x3000, 0x300, 0, NULL);
+    jvm_put_instance(&f, 0x4000, 0x400, 0, NULL);
+    jvm_put_root(&f, 0xff, 0x3000, 0, 0);
+    end_dump(&f);
+    dump = read_file(&f);
+    assert_text(graph_text(dump, false),
+                "0 java.lang.Class = java.lang.Object\n1 java.lang.Class = java.lang.ClassLoader: <super>->0, "
+                "java.lang.ClassLoader.scl->4\n2 java.lang.Class = Plugin: <super>->0, <class loader>->5\n"
+                "3 java.lang.Class = Own: <super>->0, <class loader>->4\n4 java.lang.ClassLoader\n"
+                "5 java.lang.ClassLoader\n6 Plugin: <class>->2\n7 Own\ninternal 6: unknown root\n");
     hd_dump_free(dump);
 }
 
@@ -1145,6 +1177,7 @@ int main(void) {
         cmocka_unit_test(classes_decide_what_references_mean),
         cmocka_unit_test(class_objects_have_the_class_of_the_file),
         cmocka_unit_test(every_type_is_skipped_or_followed),
+        cmocka_unit_test(instances_keep_their_class_loader),
         cmocka_unit_test(android_dumps_are_read),
         cmocka_unit_test(dumps_of_art_have_their_own_sizes),
         cmocka_unit_test(random_graphs_are_read_object_by_object),

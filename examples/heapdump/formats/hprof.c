@@ -2,7 +2,9 @@
    the JDK's manual of its HPROF agent and by HotSpot's services/heapDumper.cpp. The reader makes one pass over
    the first dump of the file. It keeps a graph, the text of strings, and the values of boxed numbers.
 
-   Objects of java.lang.Class are the class objects. Their references are static fields, "Class.field". A soft
+   Objects of java.lang.Class are the class objects. Their references are static fields, "Class.field". An instance
+   keeps its class alive, and so the class loader: it has a reference "<class>", but not if the class is of the JVM
+   or of the system's class loader, which live as long as the JVM. A soft
    reference holds its object, a weak or phantom reference does not. Null references are left out, so each reference
    has a name of its own. hprof_sizes.h finds the sizes. */
 

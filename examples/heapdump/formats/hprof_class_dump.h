@@ -57,6 +57,8 @@ HD_UNUSED static bool hprof_statics(hprof *h, uint32_t class_index, hprof_batch 
             c->static_bytes[1] += type == HPROF_OBJECT ? 8 : hprof_width(h, type);
         }
         if (type != HPROF_OBJECT || !hprof_id(h, p)) continue;
+        if (hprof_is(h, c->name, "java/lang/ClassLoader") && hprof_is(h, name, "scl"))
+            h->system_loader = hprof_id(h, p);
         if (!hprof_refer(h, b, hprof_id(h, p), 0)) return false;
         if (!hprof_field_name(h, name, hprof_string(h, c->name), &number)) return false;
         b->name[b->count - 1] = number;
@@ -116,7 +118,8 @@ HD_UNUSED static bool hprof_class_object(hprof *h, uint32_t class_index) {
 }
 
 HD_UNUSED static bool hprof_class_record(hprof *h, uint64_t left) {
-    static const char *const names[] = { "<super>", "<class loader>", "<signers>", "<protection domain>" };
+    static const char *const names[] = { "<super>", "<class loader>", "<signers>", "<protection domain>",
+                                         "<class>" };
     const uint8_t *p;
     uint64_t ids[5], start = hprof_offset(h);
     uint32_t i, size;
@@ -129,7 +132,7 @@ HD_UNUSED static bool hprof_class_record(hprof *h, uint64_t left) {
     i = hprof_class_at(h, ids[4], 0);
     if (i == HPROF_NONE) return false;
     if (h->classes[i].object != HPROF_NONE) return hprof_wrong(h, start, "a class that comes twice");
-    for (int k = 0; k < 4 && !h->known_names[3]; k++) {
+    for (int k = 0; k < 5 && !h->known_names[4]; k++) {
         h->status = hd_graph_add_name(h->graph, hd_cstr(names[k]), &h->known_names[k], h->lines.err);
         if (h->status) return false;
     }

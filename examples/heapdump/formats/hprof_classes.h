@@ -8,7 +8,7 @@ enum { HPROF_UNREADY, HPROF_READY, HPROF_BROKEN }; /* hprof_class.state */
 enum { HPROF_DEPTH = 4096 };     /* of super classes */
 
 /* Names of the references that every class object has. */
-enum { HPROF_SUPER, HPROF_LOADER, HPROF_SIGNERS, HPROF_DOMAIN };
+enum { HPROF_SUPER, HPROF_LOADER, HPROF_SIGNERS, HPROF_DOMAIN, HPROF_CLASS_NAME };
 
 /* "java/lang/String" -> "java.lang.String", "[[I" -> "int[][]". Returns its length; `to` may be too small. */
 HD_UNUSED static size_t hprof_class_name(hd_str name, char *to, size_t room) {

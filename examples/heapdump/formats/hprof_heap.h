@@ -124,6 +124,9 @@ HD_UNUSED static bool hprof_instance(hprof *h, uint64_t id, uint32_t class_index
         if (part->rule && !hprof_says(h, part, id, data + (size - left))) return false;
         left -= part->own_bytes;
     }
+    if (c->loader && c->loader != h->system_loader &&
+        !hprof_refer(h, &b, c->id, h->known_names[HPROF_CLASS_NAME]))
+        return false;
     return hprof_flush(h, &b);
 }
 
