@@ -139,7 +139,7 @@ typedef struct hprof {
     size_t ref_count, ref_room;
     uint32_t primitive[HPROF_TYPES]; /* classes of the graph; 0: none yet */
     uint32_t known_names[5];     /* names of the graph for the parts of a class, and for the class of an instance */
-    uint64_t system_loader;      /* java.lang.ClassLoader.scl: lives as long as the JVM, with its classes; 0: unknown */
+    uint64_t system_loader;      /* java.lang.ClassLoader.scl: lives as long as the JVM, and so its classes; or 0 */
     uint32_t class_class;        /* class of the graph for class objects; 0: none yet */
 
     hprof_frame *frame;          /* STACK FRAME records */

@@ -57,16 +57,19 @@ static role role_of(const shot *s, uint32_t object) {
 
 static int shot_open(const char *file, hd_dump *dump, shot *s) {
     uint32_t n;
+    role *java = NULL;
     s->o = (objects){ .file = file, .dump = dump, .graph = hd_dump_graph(dump) };
     if (dominate(file, s->o.graph, &s->o.dominators)) return BAD_INPUT;
     ways_find(&s->o, &s->ways);
     n = hd_graph_object_count(s->o.graph);
+    if (!strcmp(hd_dump_format(dump)->name, "hprof")) s->java = names_of_java(&s->o), java = roles_of_java(&s->o);
     s->role = needed(malloc((size_t)n + 1));
     s->class_of = needed(malloc(((size_t)n + 1) * sizeof *s->class_of));
     for (uint32_t o = 0; o < n; o++) {
         s->class_of[o] = hd_graph_object(s->o.graph, o).class_index;
-        s->role[o] = (uint8_t)role_of(s, o);
+        s->role[o] = (uint8_t)(java ? java[s->class_of[o]] : role_of(s, o));
     }
+    free(java);
     return DONE;
 }
 
@@ -105,7 +108,8 @@ static void shot_prepare(shot *s) {
 static void shot_free(shot *s) {
     hd_dominators_free(s->o.dominators);
     if (s->class_of) ways_free(&s->ways);
-    free(s->role), free(s->class_of), free(s->label), free(s->closure), free(s->named), free(s->heaviest);
+    free(s->java), free(s->role), free(s->class_of), free(s->label), free(s->closure), free(s->named);
+    free(s->heaviest);
     free(s->period), free(s->distance), free(s->head), free(s->length), free(s->whole), list_lengths_free(s->lengths);
 }
 
@@ -196,7 +200,7 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     const pile *p = &piles[i];
     const shot *s = &m->shots[m->count - 1];
     const hd_dominators *d = s->o.dominators;
-    uint64_t retained = d->retained[p->object], alone = in_no_other(s, piles, n, p);
+    uint64_t retained = p->group ? (uint64_t)p->bytes : d->retained[p->object], alone = in_no_other(s, piles, n, p);
     size_t most = steps_name(a, MOST_NAME);
     steps way = steps_to(s, p, most), within = steps_within(s, p, most);
     display(out, "%3u  ", i + 1);
@@ -206,12 +210,13 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     }
     if (p->elements == HD_NONE && p->object == p->point) display(out, "tree of ");
     else if (p->elements && p->object == p->point) display(out, "list of %u ", p->elements);
+    else if (p->group) display(out, "%u ", p->group);
     put_short_class(out, a, hd_graph_class(s->o.graph, s->class_of[p->object]));
     put_known_name(out, &s->o, p->object);
-    display(out, ", id "), put_id(out, &s->o, hd_graph_object(s->o.graph, p->object).id, 0);
+    display(out, p->group ? ", the largest id " : ", id "), put_id(out, &s->o, hd_graph_object(s->o.graph, p->object).id, 0);
     display(out, "\n      ");
     if (m->count > 1) put_growth(out, a, &p->trend, m->count);
-    display(out, "retains "), put_bytes(out, a, retained, 0);
+    display(out, p->group ? "together retain " : "retains "), put_bytes(out, a, retained, 0);
     display(out, ", %.1f%% of all", 100 * (double)retained / (double)(d->bytes ? d->bytes : 1));
     if (p->spread) display(out, "; the growth is spread over %u object%s below it", p->spread,
                            plural(p->spread));
@@ -222,15 +227,15 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
         double with = (double)retained + p->shared;
         display(out, "; "), put_bytes(out, a, (uint64_t)with, 0);
         display(out, ", %.1f%%, with objects that others hold too", 100 * with / (double)(d->bytes ? d->bytes : 1));
-    } else if (m->count == 1 && alone < retained) {
+    } else if (m->count == 1 && !p->group && alone < retained) {
         display(out, "; "), put_bytes(out, a, alone, 0), display(out, " of it in no other suspect");
     }
     fputc('\n', out);
-    if (m->count == 1) put_classes(out, a, m, p, false, "      below it: ");
+    if (m->count == 1) put_classes(out, a, m, p, false, p->group ? "      below the largest: " : "      below it: ");
     if (p->owner != HD_NONE)
         put_classes(out, a, m, p, true, m->ids ? "      new in it: " : "      shared with others: ");
     put_way(out, a, "most of it is in", &within, "");
-    put_holder(out, a, s, &way, "");
+    put_holder(out, a, s, &way, p->group ? "  (the largest)" : "");
     put_pile_origin(out, m, p);
     steps_free(&way), steps_free(&within);
 }
@@ -358,8 +363,9 @@ static void json_pile(hd_json *j, const matched *m, const pile *piles, uint32_t 
         json_str(j, "variable", p->variable), json_object(j, "variable_of");
         json_class(j, s->o.graph, s->class_of[p->scope]), json_id(j, &s->o, p->scope), hd_json_end(j);
     }
-    json_u64(j, "retained", s->o.dominators->retained[p->object]);
-    if (m->count == 1) json_u64(j, "in_no_other", in_no_other(s, piles, n, p));
+    json_u64(j, "retained", p->group ? (uint64_t)p->bytes : s->o.dominators->retained[p->object]);
+    if (p->group) json_u64(j, "group_of", p->group);
+    if (m->count == 1 && !p->group) json_u64(j, "in_no_other", in_no_other(s, piles, n, p));
     if (p->shared > 0) json_u64(j, "shared", (uint64_t)p->shared);
     if (p->spread) json_u64(j, "spread_over", p->spread);
     if (p->elements && p->elements != HD_NONE) json_u64(j, "list_of", p->elements);
@@ -452,7 +458,7 @@ int suspects_of_graphs(const arguments *a, hd_dump **dumps, int count, answer *r
     if (!status) status = find_classes(a, &m, classes, &class_count, &grown);
     if (!status) status = detached_find(&m, &lost);
     if (!status) {
-        if (count == 1) n = find_piles(&m, piles);
+        if (count == 1) n = find_group(&shots[0], piles, find_piles(&m, piles));
         else if (m.ids) n = find_growing(&m, piles);
         n = listed_of(a, n), class_count = listed_of(a, class_count);
         grown = not_listed(grown, classes, class_count);

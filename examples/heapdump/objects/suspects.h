@@ -22,6 +22,7 @@ typedef enum role {
 typedef struct shot {
     objects o;
     ways ways;
+    uint32_t *java;              /* by class: first class of that name; NULL: no heap dump of a JVM */
     uint8_t *role;
     uint32_t *class_of;
     const char **closure;        /* name of a closure; else NULL */
@@ -51,6 +52,7 @@ typedef struct pile {
     uint32_t scope;              /* the object with the variable */
     trend trend;                 /* growth over several snapshots */
     bool engine;                 /* the bytes belong to the engine, not to an object of the program */
+    uint32_t group;              /* that many objects of its class are the suspect, itself the largest; 0: no group */
 } pile;
 
 /* The walk down to the point where an object fans out goes on to a child with more than this share of the bytes. */
@@ -151,6 +153,14 @@ bool is_loose(const shot *s, uint32_t object);
 bool is_global(const shot *s, uint32_t object);
 /* Node's own: its `process`, and tables of its modules and of the classes of its errors. */
 bool is_of_node(const shot *s, uint32_t object);
+
+/* suspects_java.c */
+/* By class; freed by the caller. Several class loaders may have loaded classes of one name. */
+role *roles_of_java(const objects *o);
+uint32_t *names_of_java(const objects *o);
+/* Puts a class of the program first whose objects retain more together than each suspect: those that no suspect holds.
+   Suspects below these objects go. Returns the number of suspects. */
+uint32_t find_group(const shot *s, pile *piles, uint32_t n);
 
 /* suspects_paths.c: the path from a root to a suspect's object, and the path from there to its point. */
 steps steps_to(const shot *s, const pile *p, size_t most);

@@ -460,7 +460,7 @@ uint32_t classes_below(const matched *m, const pile *p, bool own, below found[MO
     FREED uint32_t *end = needed(calloc((size_t)all + 1, sizeof *end)); /* position behind the last counted subtree */
     FREED uint8_t *tier = needed(calloc((size_t)all + 1, 1));
     for (uint32_t at = 0, o; next_of(m, p, own, &at, &o);) {
-        uint32_t c = s->class_of[o];
+        uint32_t c = s->java ? s->java[s->class_of[o]] : s->class_of[o];
         if (!number[c]++) tier[c] = (uint8_t)tier_of(s, o);
         if (d->position[o] < end[c]) continue;
         bytes[c] += d->retained[o];

@@ -165,6 +165,7 @@ void put_pile_in(pile *piles, uint32_t *n, pile one) {
 static bool is_engines(const shot *s, uint32_t object) {
     while (object != HD_NONE && (s->role[object] == DATA || s->role[object] == TABLE))
         object = s->ways.held_by[object];
+    if (s->java) return false;
     return object == HD_NONE ? hd_dump_v8(s->o.dump) || hd_dump_dart(s->o.dump) : !is_user(s, object);
 }
 
