@@ -16,7 +16,8 @@ const hd_format tool_formats[] = {
       .read = memprof_report_read, .is = FORMAT_SOME_ADDRESSES },
     { .name = "dhat", .title = "a profile of valgrind's DHAT", .detect = dhat_detect, .read = dhat_read },
     { .name = "hprof", .title = "a heap dump of a JVM", .detect = hprof_detect, .read = hprof_read,
-      .free = hprof_free, .graph = hprof_graph, .info = hprof_info, .value = hprof_value, .is = HD_FORMAT_BINARY },
+      .free = hprof_free, .graph = hprof_graph, .info = hprof_info, .value = hprof_value,
+      .is = HD_FORMAT_BINARY | FORMAT_JAVA },
     { .name = NULL } /* the end */
 };
 const size_t tool_format_count = sizeof tool_formats / sizeof *tool_formats - 1;

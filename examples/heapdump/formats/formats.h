@@ -49,7 +49,8 @@ enum {
     FORMAT_ADDRESSES = HD_FORMAT_OWN,         /* frames are addresses, OBJECT+0xOFFSET, until they are named */
     FORMAT_SOME_ADDRESSES = HD_FORMAT_OWN << 1, /* frames without a name are addresses */
     FORMAT_OMITS_TOTALS = HD_FORMAT_OWN << 2, /* a missing total equals the live heap */
-    FORMAT_OMITS_ZEROS = HD_FORMAT_OWN << 3   /* missing fields are 0 */
+    FORMAT_OMITS_ZEROS = HD_FORMAT_OWN << 3,  /* missing fields are 0 */
+    FORMAT_JAVA = HD_FORMAT_OWN << 4          /* objects of a JVM, with Java's class names */
 };
 
 #endif

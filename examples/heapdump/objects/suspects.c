@@ -62,7 +62,7 @@ static int shot_open(const char *file, hd_dump *dump, shot *s) {
     if (dominate(file, s->o.graph, &s->o.dominators)) return BAD_INPUT;
     ways_find(&s->o, &s->ways);
     n = hd_graph_object_count(s->o.graph);
-    if (!strcmp(hd_dump_format(dump)->name, "hprof")) s->java = names_of_java(&s->o), java = roles_of_java(&s->o);
+    if (hd_dump_format(dump)->is & FORMAT_JAVA) s->java = names_of_java(&s->o), java = roles_of_java(&s->o);
     s->role = needed(malloc((size_t)n + 1));
     s->class_of = needed(malloc(((size_t)n + 1) * sizeof *s->class_of));
     for (uint32_t o = 0; o < n; o++) {
@@ -200,7 +200,8 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     const pile *p = &piles[i];
     const shot *s = &m->shots[m->count - 1];
     const hd_dominators *d = s->o.dominators;
-    uint64_t retained = p->group ? (uint64_t)p->bytes : d->retained[p->object], alone = in_no_other(s, piles, n, p);
+    uint64_t retained = p->group ? (uint64_t)p->bytes : d->retained[p->object];
+    uint64_t alone = in_no_other(s, piles, n, p);
     size_t most = steps_name(a, MOST_NAME);
     steps way = steps_to(s, p, most), within = steps_within(s, p, most);
     display(out, "%3u  ", i + 1);
@@ -213,7 +214,8 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
     else if (p->group) display(out, "%u ", p->group);
     put_short_class(out, a, hd_graph_class(s->o.graph, s->class_of[p->object]));
     put_known_name(out, &s->o, p->object);
-    display(out, p->group ? ", the largest id " : ", id "), put_id(out, &s->o, hd_graph_object(s->o.graph, p->object).id, 0);
+    display(out, p->group ? ", the largest id " : ", id ");
+    put_id(out, &s->o, hd_graph_object(s->o.graph, p->object).id, 0);
     display(out, "\n      ");
     if (m->count > 1) put_growth(out, a, &p->trend, m->count);
     display(out, p->group ? "together retain " : "retains "), put_bytes(out, a, retained, 0);
@@ -231,7 +233,8 @@ static void put_pile(FILE *out, const arguments *a, const matched *m, const pile
         display(out, "; "), put_bytes(out, a, alone, 0), display(out, " of it in no other suspect");
     }
     fputc('\n', out);
-    if (m->count == 1) put_classes(out, a, m, p, false, p->group ? "      below the largest: " : "      below it: ");
+    if (m->count == 1)
+        put_classes(out, a, m, p, false, p->group ? "      below the largest: " : "      below it: ");
     if (p->owner != HD_NONE)
         put_classes(out, a, m, p, true, m->ids ? "      new in it: " : "      shared with others: ");
     put_way(out, a, "most of it is in", &within, "");

@@ -158,8 +158,8 @@ bool is_of_node(const shot *s, uint32_t object);
 /* By class; freed by the caller. Several class loaders may have loaded classes of one name. */
 role *roles_of_java(const objects *o);
 uint32_t *names_of_java(const objects *o);
-/* Puts a class of the program first whose objects retain more together than each suspect: those that no suspect holds.
-   Suspects below these objects go. Returns the number of suspects. */
+/* Puts objects of one class first that together retain more than each suspect, and are below no suspect: objects of
+   a class of the program, or local variables. Drops suspects below these objects. Returns the number of suspects. */
 uint32_t find_group(const shot *s, pile *piles, uint32_t n);
 
 /* suspects_paths.c: the path from a root to a suspect's object, and the path from there to its point. */

@@ -1,4 +1,4 @@
-/* suspects of heap dumps of JVMs: what the classes of Java's library are for, and leaks spread over several holders. */
+/* suspects of heap dumps of JVMs: roles of the classes of Java's library, and leaks spread over several holders. */
 
 #include "suspects.h"
 
@@ -16,18 +16,20 @@ static bool is_of_library(hd_str name) {
 
 /* Arrays and nodes of collections belong to the collection. The static fields of a class are unrelated. */
 static role role_of_class(hd_str name) {
-    static const char *const primitive[] = { "boolean[]", "char[]", "float[]", "double[]", "byte[]", "short[]", "int[]",
-                                             "long[]" };
-    static const char *const values[] = { "String", "Integer", "Long", "Short", "Byte", "Character", "Boolean", "Float",
-                                          "Double" };
-    static const char *const nodes[] = { "Node", "Entry", "TreeNode", "TreeBin", "Segment", "ThreadLocalMap" };
+    static const char *const primitive[] = { "boolean[]", "char[]", "float[]", "double[]", "byte[]", "short[]",
+                                             "int[]", "long[]" };
+    static const char *const values[] = { "String", "Integer", "Long", "Short", "Byte", "Character", "Boolean",
+                                          "Float", "Double" };
+    static const char *const nodes[] = { "Node", "Entry", "TreeNode", "TreeBin", "Segment", "Index",
+                                         "ThreadLocalMap" };
+    bool nested = memchr(name.data, '$', name.len) && is_of_library(name);
     for (size_t i = 0; i < sizeof primitive / sizeof *primitive; i++)
         if (hd_str_equal(name, hd_cstr(primitive[i]))) return DATA;
     if (ends_with(name, "[]")) return TABLE;
     if (hd_str_equal(name, hd_cstr("java.lang.Class"))) return ROOTS;
     for (size_t i = 0; i < sizeof values / sizeof *values && begins_with(name, "java.lang."); i++)
         if (hd_str_equal((hd_str){ name.data + 10, name.len - 10 }, hd_cstr(values[i]))) return DATA;
-    for (size_t i = 0; i < sizeof nodes / sizeof *nodes && is_of_library(name) && memchr(name.data, '$', name.len); i++)
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes && nested; i++)
         if (ends_with(name, nodes[i])) return TABLE;
     return OF_PROGRAM;
 }
@@ -66,53 +68,76 @@ typedef struct kin {
     uint64_t bytes;
 } kin;
 
-static kin *kin_by_class(const shot *s, const pile *piles, uint32_t n) {
+static void kin_add(kin *k, const hd_dominators *d, uint32_t o) {
+    if (d->position[o] < k->end) return;
+    if (!k->objects++ || d->retained[o] > d->retained[k->largest]) k->largest = o;
+    k->bytes += d->retained[o];
+    k->end = d->position[o] + d->below[o];
+}
+
+static bool is_suspect(const pile *piles, uint32_t n, uint32_t object) {
+    for (uint32_t i = 0; i < n; i++)
+        if (piles[i].object == object) return true;
+    return false;
+}
+
+static bool is_local(const shot *s, uint32_t object) {
+    if (s->ways.held_by[object] != HD_NONE || s->o.dominators->parent[object] != HD_NONE) return false;
+    return hd_graph_root(s->o.graph, s->ways.by[object]).kind == HD_ROOT_LOCAL;
+}
+
+/* Which objects of a class count: all of a class of the program, else local variables. */
+static bool is_kin(const shot *s, const uint8_t *program, uint32_t object) {
+    return program[s->java[s->class_of[object]]] || is_local(s, object);
+}
+
+static kin *kin_by_class(const shot *s, const uint8_t *program, const pile *piles, uint32_t n) {
     const hd_dominators *d = s->o.dominators;
     kin *all = needed(calloc((size_t)hd_graph_class_count(s->o.graph) + 1, sizeof *all));
-    for (uint32_t at = 0, skip; at < d->reached; at += skip) {
+    for (uint32_t at = 0; at < d->reached;) {
         uint32_t o = d->order[at];
-        kin *k = &all[s->java[s->class_of[o]]];
-        bool suspect = false;
-        for (uint32_t i = 0; i < n; i++) suspect |= piles[i].object == o;
-        skip = suspect ? d->below[o] : 1;
-        if (suspect || at < k->end) continue;
-        if (!k->objects++ || d->retained[o] > d->retained[k->largest]) k->largest = o;
-        k->bytes += d->retained[o];
-        k->end = at + d->below[o];
+        bool counts = is_kin(s, program, o), local = counts && !program[s->java[s->class_of[o]]];
+        bool suspect = !local && is_suspect(piles, n, o);
+        if (counts && !suspect) kin_add(&all[s->java[s->class_of[o]]], d, o);
+        at += suspect ? d->below[o] : 1;
     }
     return all;
 }
 
-/* Whether an object is below an object of a class in the dominator tree. */
-static bool is_below_class(const shot *s, uint32_t object, uint32_t class_index) {
-    while (object != HD_NONE && s->java[s->class_of[object]] != class_index) object = s->o.dominators->parent[object];
+/* Whether an object, or an object above it, counts for a class. */
+static bool is_below_kin(const shot *s, const uint8_t *program, uint32_t object, uint32_t class_index) {
+    while (object != HD_NONE && (s->java[s->class_of[object]] != class_index || !is_kin(s, program, object)))
+        object = s->o.dominators->parent[object];
     return object != HD_NONE;
 }
 
 uint32_t find_group(const shot *s, pile *piles, uint32_t n) {
     uint32_t best = HD_NONE, kept = 0, classes = hd_graph_class_count(s->o.graph);
-    double most = 0;
     pile one = { .owner = HD_NONE };
+    uint8_t *program;
     kin *all;
     if (!s->java) return n;
-    all = kin_by_class(s, piles, n);
-    for (uint32_t i = 0; i < n; i++)
-        if (piles[i].trend.score > most) most = piles[i].trend.score;
-    for (uint32_t c = 1; c < classes; c++) {
+    program = needed(malloc((size_t)classes + 1));
+    for (uint32_t c = 0; c < classes; c++) {
         hd_str name = hd_graph_class(s->o.graph, c).name;
-        if (all[c].objects < 2 || is_of_library(name) || role_of_class(name) != OF_PROGRAM) continue;
-        if ((double)all[c].bytes <= most || 2 * s->o.dominators->retained[all[c].largest] > all[c].bytes) continue;
-        most = (double)all[c].bytes, best = c;
+        program[c] = !is_of_library(name) && role_of_class(name) == OF_PROGRAM;
     }
+    all = kin_by_class(s, program, piles, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (piles[i].trend.score > one.bytes) one.bytes = piles[i].trend.score;
+    for (uint32_t c = 1; c < classes; c++) {
+        if (all[c].objects < 2 || (double)all[c].bytes <= one.bytes) continue;
+        if (2 * s->o.dominators->retained[all[c].largest] > all[c].bytes) continue;
+        one.bytes = (double)all[c].bytes, best = c;
+    }
+    for (uint32_t i = 0; i < n && best != HD_NONE; i++)
+        if (!is_below_kin(s, program, piles[i].object, best)) piles[kept++] = piles[i];
     if (best != HD_NONE) {
-        one.object = one.point = all[best].largest, one.group = all[best].objects;
-        one.bytes = one.trend.score = most;
-        for (uint32_t i = 0; i < n; i++)
-            if (!is_below_class(s, piles[i].object, best)) piles[kept++] = piles[i];
+        one.object = one.point = all[best].largest, one.group = all[best].objects, one.trend.score = one.bytes;
         n = kept < MOST_PILES ? kept : MOST_PILES - 1;
         memmove(piles + 1, piles, n * sizeof *piles);
         piles[0] = one, n++;
     }
-    free(all);
+    free(all), free(program);
     return n;
 }

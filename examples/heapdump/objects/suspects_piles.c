@@ -85,6 +85,7 @@ bool is_global(const shot *s, uint32_t object) {
 bool is_loose(const shot *s, uint32_t object) {
     const hd_v8 *v8 = hd_dump_v8(s->o.dump);
     role r = (role)s->role[object];
+    if (s->java && r == TABLE && s->heaviest[object] != HD_NONE && s->role[s->heaviest[object]] == ROOTS) return true;
     return r == ROOTS || r == SCOPE || r == MACHINE || is_global(s, object) ||
            (v8 && hd_str_equal(hd_v8_type(v8, object), hd_cstr("closure")));
 }

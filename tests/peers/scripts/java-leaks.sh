@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Twelve leaks planted in Java programs. `capture --jvm` dumps each, and the first suspect is the leak in 11 of 12: the
-# field or class on its path, the leaked class, and its bytes (at most 60 % more, for entries and capacity).
+# Leaks planted in Java programs, two sets of twelve. `capture --jvm` dumps each, and the first suspect is the leak in 11
+# of 12: the field or class on its path, the leaked class, and its bytes (up to 60 % more for entries and capacity).
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -10,7 +10,7 @@ programs=$PWD/tests/peers/programs/java-leaks work=$PWD/build/peers/java-leaks p
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 ulimit -c 0
 trap '[ -z "$pid" ] || kill -9 "$pid" 2> /dev/null || true' EXIT
-javac -d . "$programs"/*.java 2> javac.err || fail "the programs do not compile: $(head -3 javac.err)"
+javac -d . "$programs"/{,second/}*.java 2> javac.err || fail "the programs do not compile: $(head -3 javac.err)"
 
 # dumped NAME: runs a program until it prints "ready", and dumps it
 dumped() {
@@ -28,30 +28,32 @@ dumped() {
   return $ok
 }
 
-# first NAME: whether the first suspect has the place, the class and the bytes of the program's truth
+# first SOURCE NAME: whether the first suspect has the place, the class and the bytes of the program's truth
 first() {
   local truth place class bytes
-  truth=$(sed -n 's/^\/\/ truth: //p' "$programs/$1.java")
+  truth=$(sed -n 's/^\/\/ truth: //p' "$1")
   place=${truth%% | *} bytes=${truth##* | } class=${truth#* | } class=${class% | *}
-  "$tool" suspects --json "$1.hprof" | jq -e --arg place "$place" --arg class "$class" --argjson bytes "$bytes" '
+  "$tool" suspects --json "$2.hprof" | jq -e --arg place "$place" --arg class "$class" --argjson bytes "$bytes" '
     .graphs[0].suspects[0] | (.path | join(" › ") | contains($place)) and
     ((.class == $class) or any(.below[]; .class == $class) or any(.path[]; endswith($class))) and
     .retained >= $bytes and .retained <= 1.6 * $bytes' > answer 2>&1
 }
 
-found=0 all=0
-for program in $(cd "$programs" && grep -l '^// truth: ' -- *.java); do
-  name=${program%.java}
-  all=$((all + 1))
-  dumped "$name" || { fail "$name: no dump: $(cat capture.out program.err)"; continue; }
-  if first "$name"; then
-    found=$((found + 1)) && pass "$name"
-  else
-    echo "not first: $name: $("$tool" suspects --json "$name.hprof" |
-      jq -c '.graphs[0].suspects[0] | [.class, .retained, (.path | join(" > "))]')"
-  fi
-  rm "$name.hprof"
+for set in "$programs" "$programs/second"; do
+  found=0 all=0
+  for program in $(grep -l '^// truth: ' "$set"/*.java); do
+    name=$(basename "$program" .java)
+    all=$((all + 1))
+    dumped "$name" || { fail "$name: no dump: $(cat capture.out program.err)"; continue; }
+    if first "$program" "$name"; then
+      found=$((found + 1)) && pass "$name"
+    else
+      echo "not first: $name: $("$tool" suspects --json "$name.hprof" |
+        jq -c '.graphs[0].suspects[0] | [.class, .retained, (.path | join(" > "))]')"
+    fi
+    rm "$name.hprof"
+  done
+  check "all programs ran" 12 "$all"
+  check "the leak is the first suspect in at least 11" yes "$([ "$found" -ge 11 ] && echo yes || echo "no: $found")"
 done
-check "all programs ran" 12 "$all"
-check "the leak is the first suspect in at least 11" yes "$([ "$found" -ge 11 ] && echo yes || echo "no: $found")"
 exit $failed
