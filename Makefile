@@ -338,7 +338,7 @@ fuzz: $(B)/fuzz/library.o ## fuzz every reader for FUZZ_SECONDS [60] each; logs 
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) fuzz/run.sh $(B) $(FUZZERS)
 
 .PHONY: bench-deps bench-register bench-programs bench-v8 bench-index bench-yaml bench-pprof bench-heap-text bench-fleet
-.PHONY: bench-slopes bench-compile bench-all
+.PHONY: bench-slopes bench-compile bench-hprof bench-all
 PROGRAMS := bench/programs.py --build $(B)
 
 # After tools-deps, so that only one target installs at a time.
@@ -447,6 +447,10 @@ bench-heap-text: all ## compare heapdump top with jeprof --text on a jemalloc he
 bench-v8: all ## compare heapdump retained with v8-heap-parser and memlab on a large V8 snapshot: two minutes; FULL=1: also one of 2 GB
 	$(call install,python3)
 	@bench/v8.py --build $(B) $(if $(FULL),--full) $(V8_ARGS)
+
+bench-hprof: all ## compare heapdump with VisualVM's library on a heap dump of 316 MB: five minutes; HPROF_ARGS='--large 2': also 2 GB
+	$(call install,python3 openjdk-17-jdk-headless)
+	@bench/hprof.py --build $(B) $(HPROF_ARGS)
 
 bench-pprof: all ## compare with go tool pprof: merge 500 pprof profiles, a few minutes
 	$(call install,python3 golang-go)

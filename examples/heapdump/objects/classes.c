@@ -14,7 +14,8 @@ static int goes_more(const void *a, const void *b) {
 int class_list_open(const objects *o, class_list *list) {
     hd_histogram *h;
     hd_total *sums;
-    uint32_t *classes, n = 0;
+    /* Without ephemerons, the dominators are exact for a class with one live object. */
+    uint32_t *classes, n = 0, alone = hd_dump_format(o->dump)->is & FORMAT_JAVA ? 1 : 0;
     reading r;
     hd_options options = long_call(&r, "finding the bytes that each class retains");
     hd_error err;
@@ -27,12 +28,12 @@ int class_list_open(const objects *o, class_list *list) {
     classes = needed(calloc(EXACT_CLASSES, sizeof *classes));
     sums = needed(calloc(EXACT_CLASSES, sizeof *sums));
     for (uint32_t i = 0; i < list->count && n < EXACT_CLASSES; i++)
-        if (list->lines[i].row.live_objects) classes[n++] = list->lines[i].row.class_index;
+        if (list->lines[i].row.live_objects > alone) classes[n++] = list->lines[i].row.class_index;
     status = hd_graph_classes_retained(o->graph, classes, n, &options, sums, &err);
     progress_end();
     n = 0;
     for (list->exact = 0; list->exact < list->count; list->exact++) {
-        if (!list->lines[list->exact].row.live_objects) continue;
+        if (list->lines[list->exact].row.live_objects <= alone) continue;
         if (n == EXACT_CLASSES) break;
         list->lines[list->exact].row.retained = sums[n++].bytes;
     }

@@ -216,6 +216,7 @@ int find_classes(const arguments *a, const matched *m, class_suspect *found, uin
 typedef struct crowd {
     uint32_t *object, *weight, *farthest, count;
     uint32_t *place;             /* by object: its index here, plus 1; 0: none */
+    uint8_t *alike;              /* whether the majority's last count has it */
     const uint32_t *distance;    /* of the shot */
 } crowd;
 
@@ -235,11 +236,12 @@ static void crowd_open(const shot *s, crowd *c) {
     c->count = 0;
     c->object = needed(malloc(n * sizeof *c->object)), c->weight = needed(malloc(n * sizeof *c->weight));
     c->farthest = needed(malloc(n * sizeof *c->farthest)), c->place = needed(calloc(n, sizeof *c->place));
+    c->alike = needed(malloc(n));
     c->distance = s->distance;
 }
 
 static void crowd_free(crowd *c) {
-    free(c->object), free(c->weight), free(c->farthest), free(c->place);
+    free(c->object), free(c->weight), free(c->farthest), free(c->place), free(c->alike);
 }
 
 /* How similar the holders of objects are: same class, field and name; class and field; only class, by a few
@@ -247,17 +249,20 @@ static void crowd_free(crowd *c) {
 typedef enum likeness { ALL_ALIKE, ANY_NAME, FEW_FIELDS, ANY_FIELD, NOT_ALIKE } likeness;
 
 static bool held_alike(const shot *s, uint32_t x, uint32_t y, likeness how) {
-    uint32_t h = s->ways.held_by[x], k = s->ways.held_by[y];
+    uint32_t h, k;
+    if (how < FEW_FIELDS && s->label[x] != s->label[y]) return false;
+    h = s->ways.held_by[x], k = s->ways.held_by[y];
+    if (h == k) return h != HD_NONE;
     if (h == HD_NONE || k == HD_NONE || s->class_of[h] != s->class_of[k]) return false;
     if (s->role[h] == ROOTS && !hd_str_equal(name_of(&s->o, h), name_of(&s->o, k))) return false;
-    if (how < FEW_FIELDS && s->label[x] != s->label[y]) return false;
-    if (how > ALL_ALIKE || s->named[s->class_of[h]] != 1) return how > ALL_ALIKE || s->closure[h] == s->closure[k];
+    if (how > ALL_ALIKE) return true;
+    if (s->named[s->class_of[h]] != 1) return s->java || s->closure[h] == s->closure[k];
     return hd_str_equal(name_of(&s->o, h), name_of(&s->o, k));
 }
 
 /* An object with a holder like the holders of more than half of all objects, by Boyer and Moore's vote and a count;
    HD_NONE: no majority. */
-static uint32_t majority(const shot *s, const crowd *c, uint32_t all, likeness how) {
+static uint32_t majority(const shot *s, crowd *c, uint32_t all, likeness how) {
     uint64_t votes = 0, counted = 0;
     uint32_t picked = HD_NONE;
     for (uint32_t i = 0; i < c->count; i++) {
@@ -266,7 +271,7 @@ static uint32_t majority(const shot *s, const crowd *c, uint32_t all, likeness h
         else votes -= c->weight[i];
     }
     for (uint32_t i = 0; picked != HD_NONE && i < c->count; i++)
-        if (held_alike(s, picked, c->object[i], how)) counted += c->weight[i];
+        if ((c->alike[i] = held_alike(s, picked, c->object[i], how)) != 0) counted += c->weight[i];
     return 2 * counted > all ? picked : HD_NONE;
 }
 
@@ -302,12 +307,15 @@ static bool step_back(const shot *s, crowd *c, uint32_t all, common_step *shared
     for (; how < NOT_ALIKE; how++)
         if ((one = majority(s, c, all, how)) != HD_NONE) break;
     if (one == HD_NONE) return false;
-    if (how == FEW_FIELDS && are_entries(s, c, one)) how = ANY_FIELD;
+    if (how == FEW_FIELDS && are_entries(s, c, one)) {
+        how = ANY_FIELD;
+        for (uint32_t i = 0; i < n; i++) c->alike[i] = held_alike(s, one, c->object[i], how);
+    }
     *shared = (common_step){ one, how, false };
     for (uint32_t i = 0; i < n; i++) c->place[c->object[i]] = 0;
     c->count = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (held_alike(s, one, c->object[i], how)) {
+        if (c->alike[i]) {
             uint32_t holder = s->ways.held_by[c->object[i]];
             shared->lists |= s->head[holder] != holder;
             crowd_add(c, s->head[holder], c->weight[i], c->farthest[i]);
@@ -424,6 +432,7 @@ static hd_str common_name(const matched *m, const pile *p, bool own, uint32_t cl
     for (uint32_t at = 0, o; next_of(m, p, own, &at, &o);) {
         hd_str name;
         if (s->class_of[o] != class_index) continue;
+        if (s->java && s->role[o] == DATA) break; /* texts and numbers have no names */
         name = name_of(&s->o, o);
         if (!votes) picked = name;
         if (hd_str_equal(name, picked)) votes++;
