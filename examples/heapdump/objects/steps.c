@@ -77,8 +77,13 @@ static char *cut(hd_str name, size_t most, const char *end) {
     return text;
 }
 
+/* On a terminal, without the package of a class of Java. */
 static char *class_text(const objects *o, uint32_t object, size_t most) {
-    return cut(hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index).name, most, "");
+    hd_str name = hd_graph_class(o->graph, hd_graph_object(o->graph, object).class_index).name;
+    if (most && hd_dump_format(o->dump)->is & FORMAT_JAVA)
+        for (size_t n = name.len; n-- > 1;)
+            if (name.data[n - 1] == '.') return cut((hd_str){ name.data + n, name.len - n }, most, "");
+    return cut(name, most, "");
 }
 
 char *object_text(const objects *o, uint32_t object, size_t most) {
@@ -285,8 +290,17 @@ static char *list_text(const objects *o, const draft *d, const run *r, size_t mo
     return text;
 }
 
-/* How well known the label of a step is on a terminal: "as key" is not a name. */
-static known worth_of(const step_label *l) {
+bool is_of_java(hd_str name) {
+    static const char *const packages[] = { "java.", "javax.", "jdk.", "sun.", "com.sun." };
+    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
+        if (begins_with(name, packages[i])) return true;
+    return false;
+}
+
+/* How well known the label of a step is on a terminal: "as key" is not a name. Few know the static fields of Java's
+   library; their labels begin with the class. */
+static known worth_of(const objects *o, const step_label *l) {
+    if (hd_dump_format(o->dump)->is & FORMAT_JAVA && is_of_java(l->name)) return OF_ENGINE;
     return hd_str_equal(l->name, hd_cstr(as_key)) || hd_str_equal(l->name, hd_cstr(as_weak_key)) ? ELEMENT : l->known;
 }
 
@@ -327,7 +341,7 @@ steps steps_of_links(const objects *o, const chain_link *links, uint32_t count, 
         run r = run_from(&all, i, &no_mixed);
         FREED char *what = NULL;
         next = i + (r.count ? r.count : 1);
-        *to = (step){ .object = d[i].object, .last = d[next - 1].object, .known = worth_of(&d[i].label) };
+        *to = (step){ .object = d[i].object, .last = d[next - 1].object, .known = worth_of(o, &d[i].label) };
         if (r.count) to->elements = r.elements;
         for (uint32_t k = i; k < next; k++) to->folded += d[k].folded - 1;
         what = to->elements     ? list_text(o, &d[i], &r, most)

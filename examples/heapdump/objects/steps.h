@@ -50,6 +50,8 @@ enum {
 };
 
 bool begins_with(hd_str text, const char *start);
+/* Whether a class is of Java's library. */
+bool is_of_java(hd_str class_name);
 /* Whether an object belongs to the engine: hidden, code, array, synthetic, "system / ...". V8 only. */
 bool is_of_engine(const objects *o, uint32_t object);
 bool is_synthetic(const objects *o, uint32_t object);

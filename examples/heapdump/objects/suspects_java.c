@@ -7,13 +7,6 @@ static bool ends_with(hd_str text, const char *end) {
     return text.len >= n && !memcmp(text.data + text.len - n, end, n);
 }
 
-static bool is_of_library(hd_str name) {
-    static const char *const packages[] = { "java.", "javax.", "jdk.", "sun.", "com.sun." };
-    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
-        if (begins_with(name, packages[i])) return true;
-    return false;
-}
-
 /* Arrays and nodes of collections belong to the collection. The static fields of a class are unrelated. */
 static role role_of_class(hd_str name) {
     static const char *const primitive[] = { "boolean[]", "char[]", "float[]", "double[]", "byte[]", "short[]",
@@ -22,7 +15,7 @@ static role role_of_class(hd_str name) {
                                           "Float", "Double" };
     static const char *const nodes[] = { "Node", "Entry", "TreeNode", "TreeBin", "Segment", "Index",
                                          "ThreadLocalMap" };
-    bool nested = memchr(name.data, '$', name.len) && is_of_library(name);
+    bool nested = memchr(name.data, '$', name.len) && is_of_java(name);
     for (size_t i = 0; i < sizeof primitive / sizeof *primitive; i++)
         if (hd_str_equal(name, hd_cstr(primitive[i]))) return DATA;
     if (ends_with(name, "[]")) return TABLE;
@@ -120,7 +113,7 @@ uint32_t find_group(const shot *s, pile *piles, uint32_t n) {
     program = needed(malloc((size_t)classes + 1));
     for (uint32_t c = 0; c < classes; c++) {
         hd_str name = hd_graph_class(s->o.graph, c).name;
-        program[c] = !is_of_library(name) && role_of_class(name) == OF_PROGRAM;
+        program[c] = !is_of_java(name) && role_of_class(name) == OF_PROGRAM;
     }
     all = kin_by_class(s, program, piles, n);
     for (uint32_t i = 0; i < n; i++)

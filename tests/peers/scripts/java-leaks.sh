@@ -5,7 +5,8 @@ set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
 need openjdk-17-jdk-headless || skip "a Java VM cannot be installed here"
-must jq
+must jq python3
+lib=$PWD/tests/peers/lib
 programs=$PWD/tests/peers/programs/java-leaks work=$PWD/build/peers/java-leaks pid=
 rm -rf "$work" && mkdir -p "$work" && cd "$work"
 ulimit -c 0
@@ -39,6 +40,12 @@ first() {
     .retained >= $bytes and .retained <= 1.6 * $bytes' > answer 2>&1
 }
 
+# On a terminal, classes of a path have no package.
+shown() {
+  PYTHONPATH=$lib python3 -c 'import on_terminal, sys; sys.stdout.buffer.write(on_terminal.run(sys.argv[1:])[0])' \
+    env PAGER= "$tool" suspects "$1.hprof" | tr -d '\r' | sed -n 's/^ *held by //p' | head -1
+}
+
 for set in "$programs" "$programs/second"; do
   found=0 all=0
   for program in $(grep -l '^// truth: ' "$set"/*.java); do
@@ -51,6 +58,7 @@ for set in "$programs" "$programs/second"; do
       echo "not first: $name: $("$tool" suspects --json "$name.hprof" |
         jq -c '.graphs[0].suspects[0] | [.class, .retained, (.path | join(" > "))]')"
     fi
+    [ "$name" != StaticMap ] || check "80 columns" "… 2 › StaticMap.OPEN: HashMap" "$(shown StaticMap)"
     rm "$name.hprof"
   done
   check "all programs ran" 12 "$all"
