@@ -1425,12 +1425,13 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
 #ifndef HEAPDUMP_NO_GRAPH
 /* ================================================================================== >>graph
    Live objects and their references. The objects have the numbers 0, 1, ... in the order of the file; these numbers
-   do not depend on the ids in the file. The references of all objects are in one array (compressed sparse rows). The
-   file may lack the target of a reference. The target is then an additional object of class 0, without bytes and
-   references, after all other objects. A program can read weak references, but paths, dominators and retained sizes
-   ignore them. An object takes 12 bytes, and 6 to 14 more bytes if it has an id. A reference takes 4 bytes. A
-   reference takes 1 more byte if its object also has weak references, and 4 more bytes if references have names.
-   After hd_graph_seal, a graph does not change. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
+   do not depend on the ids in the file. The references of all objects are in one array (compressed sparse rows). If
+   the file lacks the target of a reference, the graph gets an additional object of class 0 as the target. Additional
+   objects have no bytes and no references, and come after all other objects. A program can read weak references, but
+   functions for paths, dominators and retained sizes ignore weak references. An object takes 12 bytes of memory. A
+   stored id takes 6 to 14 more bytes. A reference takes 4 bytes of memory. In an object with weak references, each
+   reference takes 1 more byte. If references have names, each reference takes 4 more bytes. After hd_graph_seal, a
+   graph does not change. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
 
 /* Kinds of GC roots, from netcf-gc-heap-dump, "Root Record". */
 enum {
@@ -1449,9 +1450,9 @@ enum {
 };
 
 /* Kinds of references. An ephemeron is a pair of a key and a value, such as an entry of a WeakMap: the value is alive
-   while both the key and the object with the pair are alive. The first reference of an object with kind key and the
-   first with kind value form a pair; so do the second ones, and so on. A value without a key is a strong reference. A
-   key without a value is a weak reference. */
+   while both the key and the object with the pair are alive. In an object, the first reference of kind "key" and the
+   first reference of kind "value" form a pair. The second key and the second value form the next pair, and so on. A
+   value without a key counts as a strong reference. A key without a value counts as a weak reference. */
 enum {
     HD_REFERENCE_STRONG = 0,     /* "strong" */
     HD_REFERENCE_WEAK = 1,       /* "weak": does not keep its target alive */
@@ -1473,10 +1474,10 @@ typedef struct hd_root {
     uint32_t container;          /* number of the class with the static variable, or HD_NONE */
     uint32_t name;               /* number of the name (hd_graph_add_name) plus 1; 0: no name */
     uint32_t thread;             /* number of the thread with this root (hd_graph_thread) plus 1; 0: no thread */
-    uint32_t frame;              /* position of its frame in the stack of that thread plus 1; 0: no frame */
+    uint32_t frame;              /* position of the root's frame in the stack of `thread`, plus 1; 0: no frame */
 } hd_root;
 
-/* A frame of a stack: a call that had not returned. Its strings belong to the graph. */
+/* A frame of a call stack: a function call that had not returned. The strings belong to the graph. */
 typedef struct hd_stack_frame {
     hd_str function;             /* "Shop.run" */
     hd_str file;                 /* name of the source file: "Shop.java"; may be empty */
@@ -1484,17 +1485,17 @@ typedef struct hd_stack_frame {
     bool native;                 /* the function is native code, without a line */
 } hd_stack_frame;
 
-/* A thread of the program. Its strings and frames belong to the graph. */
+/* A thread of the program. The strings and frames of the thread belong to the graph. */
 typedef struct hd_thread_info {
     uint64_t id;                 /* id of the object that represents the thread */
-    uint32_t object;             /* this object; HD_NONE: the file has no such object */
+    uint32_t object;             /* the object that represents the thread; HD_NONE: the file lacks it */
     hd_str name;                 /* "main"; may be empty */
     hd_str state;                /* "RUNNABLE"; empty: unknown */
     uint32_t frame_count;
     const uint32_t *frames;      /* numbers of its frames (hd_graph_frame), innermost first */
 } hd_thread_info;
 
-/* A class of objects. The strings belong to the graph. */
+/* A class of objects. The strings of the class belong to the graph. */
 typedef struct hd_class {
     uint64_t id;                 /* id in the file */
     hd_str name;
@@ -1502,7 +1503,7 @@ typedef struct hd_class {
     bool described;              /* false: the file does not describe the class */
 } hd_class;
 
-/* An object and its outgoing references. The arrays belong to the graph. */
+/* An object and its outgoing references. The arrays of references belong to the graph. */
 typedef struct hd_object {
     uint64_t id;                 /* id in the file */
     uint64_t size;               /* shallow size in bytes */
@@ -1515,7 +1516,7 @@ typedef struct hd_object {
 /* A graph: objects, their references and GC roots. After hd_graph_seal, a graph does not change. */
 typedef struct hd_graph hd_graph;
 
-/* Frees a graph. A graph of a document belongs to the document: do not free it. */
+/* Frees a graph. Do not free the graph of a document, because the document frees its own graph. */
 HEAPDUMP_API void hd_graph_free(hd_graph *graph);
 /* Returns the number of objects, including objects that the file does not describe. O(1). */
 HEAPDUMP_API uint32_t hd_graph_object_count(const hd_graph *graph);
@@ -1530,14 +1531,14 @@ HEAPDUMP_API hd_object hd_graph_object(const hd_graph *graph, uint32_t object);
 HEAPDUMP_API hd_class hd_graph_class(const hd_graph *graph, uint32_t class_index);
 /* Returns a root by its number, or zeros if the number is too large. O(1). */
 HEAPDUMP_API hd_root hd_graph_root(const hd_graph *graph, uint32_t root);
-/* Returns the name of a root from the file, for example "local variable of thread main, Shop.run (Shop.java:41)".
-   The name is empty if the file has no name. The string belongs to the graph. O(1). */
+/* Returns the name of a root from the file, for example "local variable of thread main, Shop.run (Shop.java:41)". The
+   name is empty if the file has no name for the root. The string belongs to the graph. O(1). */
 HEAPDUMP_API hd_str hd_graph_root_name(const hd_graph *graph, const hd_root *root);
-/* Returns the number of threads, or 0 if the format has no threads. Roots of kind HD_ROOT_LOCAL name their thread.
-   O(1). */
+/* Returns the number of threads, or 0 if the format has no threads. For a root of kind HD_ROOT_LOCAL, hd_root.thread
+   gives the thread. O(1). */
 HEAPDUMP_API uint32_t hd_graph_thread_count(const hd_graph *graph);
-/* Returns a thread by its number, with its stack. If the number is too large, returns zeros and the object HD_NONE.
-   The call searches for the object of the thread, as hd_graph_find does. */
+/* Returns a thread and its stack, by the number of the thread. If the number is too large, the result has the object
+   HD_NONE and zeros in the other members. The call searches for the object of the thread, as hd_graph_find does. */
 HEAPDUMP_API hd_thread_info hd_graph_thread(const hd_graph *graph, uint32_t thread);
 /* Returns a stack frame by its number in hd_thread_info.frames, or zeros if the number is too large. O(1). */
 HEAPDUMP_API hd_stack_frame hd_graph_frame(const hd_graph *graph, uint32_t frame);
@@ -1545,10 +1546,10 @@ HEAPDUMP_API hd_stack_frame hd_graph_frame(const hd_graph *graph, uint32_t frame
    O(log objects) in the worst case. */
 HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *graph, uint64_t id);
 /* Returns the first object that has the same id as an earlier object, or HD_NONE if all ids are different. If
-   hd_graph_seal failed because of duplicate ids, this call finds them. Linear. */
+   hd_graph_seal failed because of duplicate ids, call hd_graph_duplicate to find a duplicate. The time is linear. */
 HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *graph);
-/* Returns the name of the `reference`th reference of an object. If the reference has no name, the call returns the
-   name of the field in the class, or an empty string. O(log fields). */
+/* Returns the name of the `reference`th reference of an object. If the reference has no name, the result is the name
+   of the field in the class. If the class has no such field, the result is an empty string. O(log fields). */
 HEAPDUMP_API hd_str hd_graph_field(const hd_graph *graph, uint32_t object, uint32_t reference);
 /* Returns the index of the `reference`th reference of an object in its array or table. Returns HD_NONE if the file
    has no index, or if the index is 2^31 - 1 or more. */
@@ -1569,13 +1570,13 @@ typedef struct hd_graph_summary {
 HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *graph);
 
 /* Checks a graph: numbers are in range, offsets are in order, hd_graph_find finds each id, and the sum of the sizes
-   is right. Every graph after hd_graph_seal passes this check. Errors: HD_INVALID. */
+   is right. Every sealed graph passes this check. Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *graph, hd_error *err);
 
 /* ============================================================================= >>graph.fill
    Functions that fill a graph, either one object at a time or many objects at a time. */
 
-/* Options of hd_graph_create. With zeros, references and roots use ids of objects. */
+/* Options of hd_graph_create. If all members are zero, references and roots use ids of objects. */
 typedef struct hd_graph_desc {
     bool numbered;               /* references and roots use numbers of objects instead of ids */
     bool dense;                  /* object k has the id first_id + k, so the graph stores no ids; implies
@@ -1589,19 +1590,20 @@ typedef struct hd_graph_desc {
 } hd_graph_desc;
 
 /* Creates an empty graph. Add each class before its objects, and call hd_graph_seal once at the end. Before
-   hd_graph_seal, only the functions that fill a graph may be used; after it, all other functions. There are two ways
-   to add objects. hd_graph_add_object and hd_graph_add_references add one object at a time. hd_graph_reserve and
-   hd_graph_commit add many objects at a time, and the program writes directly into the arrays of the graph.
-   References and roots may lead to objects that are added later. If an object is never added, the graph gets an
-   object of class 0 for its id. In a numbered graph, one object of class 0 with the id first_id - 1 replaces all
-   objects that were never added. Each call costs O(1) per added item. If a call that fills a graph fails, the graph
-   is unchanged. Errors of these calls: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (the sum of all sizes exceeds 2^64 -
-   2), HD_INVALID (unknown class, object, reference, thread or frame, or the graph was sealed). */
+   hd_graph_seal, only functions that fill a graph may be called. After hd_graph_seal, only the other functions may be
+   called. A program can add objects in two ways. hd_graph_add_object and hd_graph_add_references add one object at a
+   time. hd_graph_reserve and hd_graph_commit add many objects at a time, and the program writes directly into the
+   arrays of the graph. References and roots may lead to objects that are added later. If an object is never added,
+   the graph gets an object of class 0 for its id. In a numbered graph, one object of class 0 with the id first_id - 1
+   replaces all objects that were never added. Each call costs O(1) per added item. If a call that fills a graph
+   fails, the graph is unchanged. Errors of calls that fill a graph: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (the sum
+   of all sizes exceeds 2^64 - 2), HD_INVALID (unknown class, object, reference, thread or frame, or the graph was
+   sealed). */
 HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err);
-/* Adds a class, and copies its strings. Class 0 with the name "<not described>" always exists. */
+/* Adds a class, and copies the strings of the class. Class 0 with the name "<not described>" always exists. */
 HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *graph, const hd_class *desc, uint32_t *class_index,
                                           hd_error *err);
-/* Sets name and scope of a class that was added without them. Class 0 cannot be changed. */
+/* Sets the name and scope of a class that was added without a name and scope. Class 0 cannot be changed. */
 HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *graph, uint32_t class_index, const hd_class *desc, hd_error *err);
 /* Sets the name of the `reference`th reference of all objects of a class. */
 HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *graph, uint32_t class_index, uint32_t reference,
@@ -1609,7 +1611,7 @@ HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *graph, uint32_t class_index,
 /* Adds an object. A dense graph ignores `id`. */
 HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *graph, uint64_t id, uint32_t class_index, uint64_t size,
                                            hd_error *err);
-/* Adds references to the object that was added last; `ids` has the ids or numbers of their targets. */
+/* Gives outgoing references to the object that was added last. `ids` has the ids or numbers of the target objects. */
 HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *graph, const uint64_t *ids, size_t count, hd_error *err);
 #define HD_NAME_INDEX 0x80000000u
 /* The same, and sets names as hd_graph_set_name and hd_graph_set_index do: names[i] is the number of a name, or
@@ -1617,7 +1619,7 @@ HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *graph, const uint64_t *
 HEAPDUMP_API hd_status hd_graph_add_named(hd_graph *graph, const uint64_t *ids, const uint32_t *names, size_t count,
                                           hd_error *err);
 
-/* The arrays of a graph that is being filled. The reserved space comes after the added items. */
+/* The arrays of a graph that is being filled. The reserved space comes after the items that were added. */
 typedef struct hd_graph_columns {
     uint32_t objects, references; /* numbers of added objects and references */
     uint32_t object_room, reference_room; /* capacity of the arrays, including added items */
@@ -1631,15 +1633,15 @@ typedef struct hd_graph_columns {
 } hd_graph_columns;
 
 /* Reserves space for at least `objects` more objects and `references` more references. The array `id` has 32 bits per
-   id; set larger ids with hd_graph_set_id. Items that were written, but not yet committed, are kept. The next call
-   for this graph may move the arrays. Reserved space counts against limits of memory; it takes no memory until it is
-   written. */
+   id. Set larger ids with hd_graph_set_id. Items that were written, but not yet committed, are kept. The next call
+   for this graph may move the arrays. Reserved space counts against the memory limit, but takes no real memory until
+   the program writes to the space. */
 HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *graph, uint32_t objects, uint32_t references,
                                         hd_graph_columns *columns, hd_error *err);
 /* Adds the next `objects` objects and `references` references, which the caller has written to the reserved space.
    References may be committed later than their objects, because only hd_graph_seal reads `first`. */
 HEAPDUMP_API hd_status hd_graph_commit(hd_graph *graph, uint32_t objects, uint32_t references, hd_error *err);
-/* Sets the id of an added object, for ids of more than 32 bits. A dense graph has no ids to set. */
+/* Sets the id of an added object, if the id has more than 32 bits. In a dense graph, ids cannot be set. */
 HEAPDUMP_API hd_status hd_graph_set_id(hd_graph *graph, uint32_t object, uint64_t id, hd_error *err);
 /* Returns the id of an added object, before the graph is sealed too; 0 past the last. O(1). */
 HEAPDUMP_API uint64_t hd_graph_object_id(const hd_graph *graph, uint32_t object);
@@ -1654,48 +1656,49 @@ HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *graph, uint32_t object, uint6
    reference is set several times, the last call counts. Each call takes 8 bytes until the graph is sealed. */
 HEAPDUMP_API hd_status hd_graph_set_kind(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t kind,
                                          hd_error *err);
-/* Adds a name for references or roots, and returns the number of the name. The first name has number 0. */
+/* Adds a name for references or roots. *number gets the number of the name; the first name has number 0. */
 HEAPDUMP_API hd_status hd_graph_add_name(hd_graph *graph, hd_str name, uint32_t *number, hd_error *err);
-/* Sets the name of the `reference`th reference of an object; `name` is the number of a name, which may be added
-   later. */
+/* Sets the name of the `reference`th reference of an object; `name` is the number of a name. The name itself may be
+   added later. */
 HEAPDUMP_API hd_status hd_graph_set_name(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t name,
                                          hd_error *err);
 /* Sets the index of the `reference`th reference of an object in its array. The index must be less than 2^31 - 1. A
    reference with an index cannot have a name. */
 HEAPDUMP_API hd_status hd_graph_set_index(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t index,
                                           hd_error *err);
-/* Adds a stack frame, which any number of threads may share. Copies its strings, and returns its number. */
+/* Adds a stack frame, and copies the strings of the frame. Several threads may share a frame. *number gets the number
+   of the frame. */
 HEAPDUMP_API hd_status hd_graph_add_frame(hd_graph *graph, const hd_stack_frame *frame, uint32_t *number,
                                           hd_error *err);
-/* Adds a thread, after its frames and before its roots. Copies its strings and frame numbers, and returns its number.
-   The call ignores thread->object. */
+/* Adds a thread. Add the frames of the thread before this call, and the roots of the thread after this call. Strings
+   and frame numbers are copied. *number gets the number of the thread. The call ignores thread->object. */
 HEAPDUMP_API hd_status hd_graph_add_thread(hd_graph *graph, const hd_thread_info *thread, uint32_t *number,
                                            hd_error *err);
 /* Adds a root that refers to the object with this id or number. The call ignores root->object. */
 HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *graph, uint64_t id, const hd_root *root, hd_error *err);
-/* Ends the filling of a graph, and replaces ids in references by object numbers. The time is near-linear. Errors:
-   HD_MALFORMED (references use ids, and two objects have the same id; hd_graph_duplicate finds them), HD_INVALID
-   (`first` is not in order, or is larger than the number of references; or a name was never added), HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_CANCELLED. After an error, the graph can only be freed. */
+/* Finishes a graph, and replaces ids in references by object numbers. The time is near-linear in the size of the
+   graph. Errors: HD_MALFORMED (references use ids, and two objects have the same id; hd_graph_duplicate finds them),
+   HD_INVALID (`first` is not in order, or is larger than the number of references; or a name was never added),
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. After an error, the graph can only be freed. */
 HEAPDUMP_API hd_status hd_graph_seal(hd_graph *graph, const hd_options *options, hd_error *err);
 
 /* ============================================================================ >>graph.merge
    A function that merges several graphs into one. */
 
 /* Merges graphs, for example the application domains of a process. Objects with the same id, class name, size and
-   references become one object. If a graph does not describe an object, the references to the object lead to the
-   first graph that describes it. Objects that have only the id in common stay separate; hd_graph_find then returns
-   the first one. Classes become one class if id and name are equal. Equal roots without names become one root.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_CANCELLED. */
+   references become one object. If a graph does not describe an object, references to the object lead to its
+   description in the first graph that has one. Objects that have only the id in common stay separate. hd_graph_find
+   then returns the first object with the id. Classes become one class if id and name are equal. Equal roots without
+   names become one root. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count,
                                       const hd_options *options, hd_graph **out, hd_error *err);
 
 /* ============================================================================ >>graph.reach
    Functions for reachable objects, retained sizes, referrers and paths. Each function walks through the graph with a
    queue of object numbers, so a deep graph needs no large stack. A walk visits each object once. A walk visits the
-   value of an ephemeron after it has visited both the ephemeron and the key. A walk does not follow weak references.
-   The time is linear in the number of references, and the memory is some bytes per object. The functions in
-   >>graph.dominators compute the retained size of every single object. */
+   value of an ephemeron (a key-value pair) only after the ephemeron and the key. A walk does not follow weak
+   references. The time is linear in the number of references, and the memory is some bytes per object. The functions
+   in >>graph.dominators compute the retained size of every single object. */
 
 /* A number of objects and the sum of their shallow sizes. */
 typedef struct hd_total {
@@ -1704,26 +1707,27 @@ typedef struct hd_total {
 } hd_total;
 
 /* Finds the objects that strong roots keep alive if all objects of `without` are removed. reached[o] becomes 1 if
-   object o is reachable, and 0 if it is garbage; `reached` may be NULL. Linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_CANCELLED, HD_INVALID (unknown object). */
+   object o is reachable, and 0 if object o is garbage. `reached` may be NULL. The time is linear. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown object). */
 HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *graph, const uint32_t *without, size_t count,
                                       const hd_options *options, uint8_t *reached, hd_total *total, hd_error *err);
 /* Computes the retained size of a set of objects: the memory that would be freed if these objects were freed
-   together. Each object counts once. The result is exact, also for objects that several objects of the set hold
-   together. Linear. Errors: the errors of hd_graph_reach. */
+   together. Each object counts once. The result includes objects that only several objects of the set together keep
+   alive. The result is exact. The time is linear. Errors: the errors of hd_graph_reach. */
 HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *graph, const uint32_t *objects, size_t count,
                                          const hd_options *options, hd_total *total, hd_error *err);
 /* Computes the retained sizes of `count` different classes. totals[i] is the memory that would be freed if all
-   objects of classes[i] were freed together. The results are exact. One walk through the graph computes 63 classes;
-   it visits most objects once or twice, and an object at most 64 times. Memory: 13 bytes per object. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown class). */
+   objects of classes[i] were freed together. The results are exact. One walk through the graph computes the sizes of
+   63 classes. A walk visits most objects once or twice, and no object more than 64 times. Memory: 13 bytes per
+   object. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown class). */
 HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *graph, const uint32_t *classes, size_t count,
                                                  const hd_options *options, hd_total *totals, hd_error *err);
 
 /* Computes the retained size of each of `count` sets of objects, as hd_graph_retained does for one set. Set i has the
    objects objects[first[i]] .. objects[first[i + 1] - 1], in any order. An object may be in several sets. The sizes
-   are exact. 63 sets share a walk, as for hd_graph_classes_retained. Memory: 17 bytes per object. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown object, or `first` descends). */
+   are exact. One walk through the graph computes the sizes of 63 sets, as in hd_graph_classes_retained. Memory: 17
+   bytes per object. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown object, or `first`
+   descends). */
 HEAPDUMP_API hd_status hd_graph_sets_retained(const hd_graph *graph, const uint32_t *objects, const size_t *first,
                                               size_t count, const hd_options *options, hd_total *totals,
                                               hd_error *err);
@@ -1761,25 +1765,26 @@ typedef struct hd_paths {
     bool more;                   /* the search ended after paths of 64 different lengths; more paths may exist */
 } hd_paths;
 
-/* Finds up to `most` paths from strong roots to an object. The first path is a shortest path. Each following path is
-   a shortest path among the paths that have no root and no object in common with earlier paths, except the last
-   object. The search ends after paths of 64 different lengths; `more` is then true. Of several shortest paths, the
-   path with the first root and the first references is taken; strong references come before ephemerons. An object
-   that is garbage has no path. Cost: at worst one walk through the graph for each length. Memory: 17 bytes per
-   object, and 4 bytes per reference. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID. */
+/* Finds up to `most` paths from strong roots to an object. The first path is a shortest path. Each following path
+   shares only the last object with earlier paths: all roots and all other objects differ. Each following path is as
+   short as possible. The search ends after paths of 64 different lengths, and hd_paths.more is then true. If several
+   paths are equally short, the path with the first root and the first references is used. Strong references come
+   before ephemerons (key-value pairs). An unreachable object has no path. Cost: at worst one walk through the graph
+   for each length. Memory: 17 bytes per object, and 4 bytes per reference. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED, HD_INVALID. */
 HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *graph, uint32_t object, uint32_t most,
                                       const hd_options *options, hd_paths **out, hd_error *err);
 /* Objects from which paths start instead of roots. The objects form groups: paths from the first group come first,
    then paths from the second group, and so on. No path goes through an object of `without`. */
 typedef struct hd_path_starts {
-    const uint32_t *objects;     /* the first group's objects, then the second's, ... */
+    const uint32_t *objects;     /* the objects of the first group, then of the second group, ... */
     const uint32_t *counts;      /* number of objects in each group */
     uint32_t groups;
     const uint32_t *without;
     uint32_t without_count;
 } hd_path_starts;
-/* Like hd_graph_paths, but the paths start at given objects instead of roots. hd_path.root is then a position in
-   starts->objects. */
+/* Like hd_graph_paths, but the paths start at given objects instead of roots. In the result, hd_path.root is a
+   position in starts->objects. */
 HEAPDUMP_API hd_status hd_graph_paths_from(const hd_graph *graph, const hd_path_starts *starts, uint32_t object,
                                            uint32_t most, const hd_options *options, hd_paths **out, hd_error *err);
 /* Frees the paths. */
@@ -1787,17 +1792,17 @@ HEAPDUMP_API void hd_paths_free(hd_paths *paths);
 
 /* ======================================================================= >>graph.dominators
    The dominator tree, which gives the retained size of every object. One call computes the tree in near-linear time.
-   The tree contains only reachable objects. hd_dominator_tree makes a breakdown of the tree, without building the
-   whole breakdown first. */
+   The tree contains only reachable objects. hd_dominator_tree makes a breakdown that has only the entries of the tree
+   that a cut-off keeps. */
 
-/* The dominator tree. An object is dominated by another object if all paths from the roots to the object go through
-   the other object. The parent of an object in the tree is its immediate dominator: the dominator nearest to the
-   object. The retained size of an object is the sum of the sizes of the object and of all objects below it in the
-   tree. The value of an ephemeron is below its key. So for an object that holds an ephemeron, hd_graph_retained may
-   give a larger size: it also counts the values that are freed with the object. All arrays belong to the result, and
-   have one item per object, except `order`. The subtree of object o is the part of `order` from position[o] to
-   position[o] + below[o] - 1. This part begins with o and the first child of o; the next child follows after the
-   subtree of the first child. */
+/* The dominator tree. Object a dominates object b if all paths from the roots to b go through a. The parent of an
+   object in the tree is its immediate dominator: the dominator nearest to the object. The retained size of an object
+   is the sum of the sizes of the object and of all objects below it in the tree. In the tree, the value of an
+   ephemeron (a key-value pair) is below the key. For an object that holds ephemerons, hd_graph_retained may return a
+   larger size, because hd_graph_retained also counts values that are freed with the object. All arrays belong to the
+   result. `order` has one item per reachable object, and each other array has one item per object. The subtree of
+   object o is the part of `order` from position[o] to position[o] + below[o] - 1. This part begins with o and the
+   first child of o. The next child of o follows after the subtree of the first child. */
 typedef struct hd_dominators {
     uint32_t count, reached;     /* number of objects, and number of reachable objects */
     const uint32_t *parent;      /* the immediate dominator; HD_NONE: no object dominates the object, or the object is
@@ -1823,22 +1828,22 @@ HEAPDUMP_API uint32_t hd_dominators_top(const hd_dominators *dominators, uint32_
 /* Options of hd_dominator_tree. */
 typedef struct hd_dominator_options {
     hd_cutoff cutoff;
-    bool every_link;             /* show each object of a linked list; by default, a run of objects of one class is
-                                    one entry */
+    bool every_link;             /* show each object of a linked list as its own entry; by default, a chain of objects
+                                    of one class is one entry */
     hd_options options;
 } hd_dominator_options;
 
 /* Makes a breakdown of the dominator tree. All objects of one class below the same entry become one entry. The bytes
-   of an entry are the retained size of its objects, and the blocks are their number (without objects that the file
-   does not describe). The entry "<self>" has the shallow sizes of the objects of its parent. The only axis has the
-   name "dominator". Cost: the number of listed entries; each object below a listed entry is visited twice. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
+   of an entry are the retained size of its objects. The blocks of an entry are the number of its objects that the
+   file describes. The entry "<self>" has the shallow sizes of the objects of the parent entry. The only axis has the
+   name "dominator". The cost is linear in the number of listed entries. Each object below a listed entry is visited
+   twice. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
 HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *graph, const hd_dominators *dominators,
                                          const hd_dominator_options *options, hd_breakdown **out, hd_error *err);
 
 /* ========================================================================== >>graph.classes
-   Functions that count objects by class, and compare graphs. Two classes are the same if name and scope are equal. A
-   histogram takes one pass over the objects, and a comparison takes one pass over each graph.
+   Functions that count objects by class, and compare graphs. Classes of two graphs are the same class if name and
+   scope are equal. A histogram takes one pass over the objects, and a comparison takes one pass over each graph.
    hd_graph_classes_retained in >>graph.reach computes the retained sizes of whole classes. */
 
 /* A row of a class histogram. */
@@ -1846,9 +1851,9 @@ typedef struct hd_class_row {
     uint32_t class_index;
     uint64_t objects, bytes;     /* number and shallow size of all objects of the class */
     uint64_t live_objects, live_bytes; /* number and shallow size of reachable objects; 0 without `dominators` */
-    uint64_t retained;           /* size of the subtrees of its objects in the dominator tree; each object counts
-                                    once. The size is at most the result of hd_graph_classes_retained; 0 without
-                                    `dominators` */
+    uint64_t retained;           /* size of the subtrees of the class's objects in the dominator tree; each object
+                                    counts once. The size is at most the result of hd_graph_classes_retained; 0
+                                    without `dominators` */
 } hd_class_row;
 
 /* All rows of a class histogram. */
@@ -1859,7 +1864,7 @@ typedef struct hd_histogram {
 } hd_histogram;
 
 /* Counts objects and bytes by class. If `dominators` is not NULL, the call also counts reachable objects and retained
-   sizes. Linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+   sizes. The time is linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_graph_histogram(const hd_graph *graph, const hd_dominators *dominators,
                                           const hd_options *options, hd_histogram **out, hd_error *err);
 /* Frees the rows of a histogram. */
@@ -1879,7 +1884,7 @@ typedef struct hd_graph_change {
 
 /* Compares two graphs class by class. Classes are matched by name and scope, because ids may differ between two
    dumps. The result also has the classes that did not change. If `reached` has the results of hd_graph_reach for both
-   graphs, only reachable objects count; if it is NULL, all objects count. Errors: the errors of
+   graphs, only reachable objects count. If `reached` is NULL, all objects count. Errors: the errors of
    hd_graph_histogram. */
 HEAPDUMP_API hd_status hd_graph_diff(const hd_graph *before, const hd_graph *after, const uint8_t *const reached[2],
                                      const hd_options *options, hd_graph_change **out, hd_error *err);
@@ -1911,11 +1916,11 @@ typedef struct hd_identity_change {
                                     more objects, and fewer than one in 64 of them are in the other dump */
 } hd_identity_change;
 
-/* Compares two graphs object by object. The comparison is useful only if an object keeps its id as long as it lives.
-   An object is in both graphs if both have an object with the same id and the same class (name and scope). If
-   `reached` has the results of hd_graph_reach for both graphs, only reachable objects count. `by_chance` does not
-   depend on `reached`, nor on the number of new and gone objects. Near-linear. Errors: the errors of
-   hd_graph_diff. */
+/* Compares two graphs object by object. The comparison is useful only if an object keeps its id as long as the object
+   lives. An object is in both graphs if both have an object with the same id and the same class (name and scope). If
+   `reached` has the results of hd_graph_reach for both graphs, only reachable objects count.
+   hd_identity_change.by_chance does not depend on `reached` or on the number of new and gone objects. The time is
+   near-linear. Errors: the errors of hd_graph_diff. */
 HEAPDUMP_API hd_status hd_graph_match(const hd_graph *before, const hd_graph *after, const uint8_t *const reached[2],
                                       const hd_options *options, hd_identity_change **out, hd_error *err);
 /* Frees the rows of a comparison by object. */
@@ -1926,10 +1931,10 @@ typedef struct hd_graph hd_graph; /* so that declarations compile; no graph exis
 #endif /* HEAPDUMP_NO_GRAPH */
 
 /* ================================================================================ >>places
-   Code locations of functions: addresses, mapped binary files and symbols. Some formats store them in addition to the
-   names of functions. hd_dump_places collects the code locations of a dump, and hd_options.places passes them to a
-   function that writes a file. The table finds a code location by the function's name on the backtrace axis. So a
-   program can filter or merge heaps between reading and writing. */
+   Code locations of functions: addresses, mapped binary files and symbols. Some formats store code locations in
+   addition to the names of functions. hd_dump_places collects the code locations of a dump in a table, and
+   hd_options.places passes the table to a function that writes a file. The table finds a code location by the name of
+   the function in a call stack. So a program can filter or merge heaps, and still write their code locations. */
 
 /* A binary file in the memory of a process. */
 typedef struct hd_mapping {
@@ -1956,9 +1961,10 @@ typedef struct hd_places hd_places;
 HEAPDUMP_API hd_places *hd_places_create(const hd_options *options, hd_error *err);
 /* Frees a table of code locations with its mappings and symbols. */
 HEAPDUMP_API void hd_places_free(hd_places *places);
-/* Adds a mapping, or finds an equal mapping, and returns its number. Strings are copied. Two mappings are equal if
-   file, build id, size and offset are equal; addresses in both then count from the start of the first mapping. If
-   file and build id are empty, the start addresses must be equal too. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Adds a mapping, if the table has no equal mapping yet. *number gets the number of the mapping. Strings are copied.
+   Two mappings are equal if file, build id, size and offset are equal. Addresses in equal mappings count from the
+   start of the first mapping. If file and build id are empty, the start addresses must be equal too. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_places_map(hd_places *places, const hd_mapping *mapping, uint32_t *number, hd_error *err);
 /* Adds the code location of a function, and copies the symbol. If the table already has this name, the call changes
    nothing. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown mapping). */
@@ -1973,12 +1979,14 @@ HEAPDUMP_API size_t hd_places_mapping_count(const hd_places *places);
 HEAPDUMP_API hd_mapping hd_places_mapping(const hd_places *places, size_t index);
 
 /* ============================================================================= >>dump.model
-   A dump: the contents of a file in memory. A dump has heaps, scalars (single numbers and texts), and a document,
-   which is the format's own form of the file. hd_read in >>dump reads a file of any format into a dump. Each format
-   has an hd_format, whose `read` fills the dump. hd_dump_free frees a dump with all its contents. */
+   A dump: the contents of a file in memory. A dump has heaps, scalars (single numbers and texts), and a document (the
+   data of the file in the structure of its format). hd_read in >>dump reads a file of any format into a dump. Each
+   format has an hd_format, and the function hd_format.read fills the dump. hd_dump_free frees a dump with all its
+   contents. */
 
-/* A single number or text about a process, for example the RSS. The number belongs to an allocator, or if `allocator`
-   is NULL, to the whole process. The strings are not owned; unknown strings are NULL. */
+/* A single number or text about a process, for example the RSS. If `allocator` is NULL, the number belongs to the
+   whole process; otherwise the number belongs to this allocator. The struct does not own its strings, and an unknown
+   string is NULL. */
 typedef struct hd_scalar {
     uint64_t pid;
     const char *process;         /* "Browser" */
@@ -2037,7 +2045,7 @@ typedef struct hd_value {
 } hd_value;
 
 /* A function that returns the values of a graph's objects, for calls that write a graph. hd_dump_values returns the
-   values of a dump; a program can also make its own. */
+   values of a dump. A program can also fill this struct itself. */
 typedef struct hd_values {
     /* Fills *value for an object of the graph; *value is all zeros before the call. NULL: objects have no values. */
     void (*get)(const void *document, uint32_t object, hd_value *value);
@@ -2051,11 +2059,11 @@ typedef enum hd_detail {
     HD_BACKGROUND                /* only the scalars with the least cost, for reports from users' machines */
 } hd_detail;
 
-/* The contents of a file: heaps, scalars, graph and document. The dump owns all of them. */
+/* The contents of a file: heaps, scalars, graph and document. The dump owns all its contents. */
 typedef struct hd_dump hd_dump;
 
-/* The data that a format cannot store: bits of hd_format.lacks. (For weak references, write_graph reports a warning
-   instead.) */
+/* The data that a format cannot store: bits of hd_format.lacks. (Weak references have no bit, because
+   hd_format.write_graph reports a warning.) */
 enum {
     HD_LACKS_TYPES = 1,          /* axes other than the backtrace: the format has only the sum over these axes */
     HD_LACKS_AXES = 2,           /* axes beyond the second */
@@ -2084,21 +2092,22 @@ enum {
     HD_FORMAT_OWN = 1 << 16       /* a program can use this bit and higher bits for its own formats */
 };
 
-/* A file format: one of the library's, or a program's own (hd_options.formats). Only `name` is required; functions
-   that a format does not have are NULL. Without `read`, files of the format can be recognized and written, but not
-   read. Without `detect`, a file is read as this format only if hd_options.format has its name. */
+/* A file format, of the library or of the program (hd_options.formats). Only the member `name` is required. A
+   function pointer is NULL if the format does not have this function. If `read` is NULL, files of the format can be
+   recognized and written, but not read. If `detect` is NULL, a file is read as this format only if hd_options.format
+   has the name of the format. */
 typedef struct hd_format {
     const char *name;            /* "netcf" */
     const char *title;           /* "a .NET CF dump", for messages */
     /* Returns a number from 0 to 100 for an input that begins with these bytes. 0: the input does not have this
        format; 100: no other format begins with these bytes. The library first passes HD_DETECT_FIRST bytes, or the
-       whole input if it is shorter. If no format returns 50 or more, the library asks all formats again with
-       HD_DETECT_BYTES bytes, and these results count. */
+       whole input if it is shorter. If no format returns 50 or more, the library calls `detect` of all formats again
+       with HD_DETECT_BYTES bytes. The results of the second calls then count. */
     int (*detect)(const uint8_t *bytes, size_t size);
-    /* Reads an input and fills the dump with the functions below, such as hd_dump_add_heap. Memory from
-       options->allocator is limited to max_memory, and may be kept as long as the dump. hd_dump_free frees everything
-       that was added to the dump, also after a failure of `read`. `err` is never NULL. If the caller sets
-       hd_options.format, `read` may get an input that `detect` does not recognize. */
+    /* Reads an input and fills the dump with the functions below, such as hd_dump_add_heap. `read` may take memory
+       from options->allocator up to max_memory, and may keep this memory as long as the dump exists. hd_dump_free
+       frees everything that was added to the dump, also after a failure of `read`. `err` is never NULL. If the caller
+       sets hd_options.format, `read` may get an input that `detect` does not recognize. */
     hd_status (*read)(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
     void (*free)(void *document);
     const hd_graph *(*graph)(const void *document); /* returns the objects and references, which belong to the
@@ -2120,8 +2129,8 @@ typedef struct hd_format {
 #define HD_DETECT_FIRST 64
 #define HD_DETECT_BYTES 4096
 
-/* Private: declares a row of the library's own; it surrounds the definition. C++ declares nothing static but in
-   a namespace without a name. */
+/* Private: HD__FORMAT declares a format of the library. HD__FORMAT_BEGIN and HD__FORMAT_END surround the definition.
+   In C++, a constant cannot be declared static before its definition, so it is in an anonymous namespace. */
 #ifndef HEAPDUMP_STATIC
 #define HD__FORMAT(name) HEAPDUMP_API const hd_format name
 #define HD__FORMAT_BEGIN
@@ -2136,16 +2145,16 @@ typedef struct hd_format {
 #define HD__FORMAT_END
 #endif
 
-/* Returns a window of the input, for a format's `read`. The window belongs to the dump, and is valid until `read`
-   returns. */
+/* Returns an hd_window of the input, for use in hd_format.read. The window belongs to the dump, and is valid until
+   `read` returns. */
 HEAPDUMP_API hd_window *hd_dump_window(hd_dump *dump, hd_in in);
-/* Returns the reporter for malformed input and progress, for a format's `read`. The reporter belongs to the dump, and
-   is valid until `read` returns. */
+/* Returns the reporter of malformed input and progress, for use in hd_format.read. The reporter belongs to the dump,
+   and is valid until `read` returns. */
 HEAPDUMP_API hd_reporter *hd_dump_reporter(hd_dump *dump);
-/* Sets the document of a dump: the format's own form of the file, which hd_format.write can write again.
-   `warning_count` is the number of malformed pieces that `read` left out without calling hd_report. */
+/* Sets the document of a dump: the data of the file that hd_format.write can write again. `warning_count` is the
+   number of malformed pieces that `read` left out without calling hd_report. */
 HEAPDUMP_API void hd_dump_set_document(hd_dump *dump, void *document, uint64_t warning_count);
-/* Adds a heap to a dump. The dump then owns the profile or breakdown of the heap, also if the call fails. The strings
+/* Adds a heap to a dump. The dump then owns the profile or breakdown of the heap, even if the call fails. The strings
    of the heap are copied. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_add_heap(hd_dump *dump, const hd_heap *heap, hd_error *err);
 /* Adds a scalar to a dump, and copies its texts. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
@@ -2153,7 +2162,8 @@ HEAPDUMP_API hd_status hd_dump_add_scalar(hd_dump *dump, const hd_scalar *scalar
 
 /* Returns the format of the file that the dump was read from. */
 HEAPDUMP_API const hd_format *hd_dump_format(const hd_dump *dump);
-/* Returns the document of a dump, or NULL if the dump has another format. The document belongs to the dump. */
+/* Returns the document of a dump. The result is NULL if the dump has another format than `format`. The document
+   belongs to the dump. */
 HEAPDUMP_API const void *hd_dump_document(const hd_dump *dump, const hd_format *format);
 /* Returns the number of heaps. The heaps have the order of the file; the heaps of a trace are sorted by pid, time of
    the dump and allocator. */
@@ -2161,8 +2171,8 @@ HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
 /* Returns a heap by its number, or NULL if the number is too large. The heap belongs to the dump. */
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
 /* Returns the number of scalars: values of allocators and of whole processes. A trace may have scalars, but no heaps.
-   The scalars have the order of the file; the scalars of a trace are sorted by pid, time of the dump, dump, allocator
-   (process totals first) and name. */
+   The scalars have the order of the file; the scalars of a trace are sorted by pid, time of the dump, id of the dump,
+   allocator (process totals first) and name. */
 HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
 /* Returns a scalar by its number, or NULL if the number is too large. The scalar belongs to the dump. */
 HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
@@ -2190,17 +2200,17 @@ HEAPDUMP_API void hd_dump_free(hd_dump *dump);
 #ifndef HEAPDUMP_NO_RECORDER
 /* ================================================================================= >>region
    A region is shared memory for recordings: recorders write call stacks, counters and modules into the region, and
-   other processes read them. A program creates a region with mmap (MAP_SHARED) from a memfd or a file, and shares the
-   region with the recorded processes. The program can read the region at any time, even after the recorded processes
-   crashed (>>recorder.view). A region contains only offsets, so each process may map the region at another address,
-   or map only its start. A region may be far larger than the memory of the machine, because unused pages take no
-   memory. A recorder takes 116 KB of the region (56 KB with one shard), and about 125 bytes for each call stack that
-   allocates. The space of a recorder is not reused when the recorder is freed or its process ends; use a new region
-   for each run. If a region is full, allocations with new call stacks are not recorded, but counted as lost. Each
-   process that can write to the region can read and change all records, also records of other users. Recorders never
-   base decisions on the contents of a region, so a hostile process can falsify figures, but do no other harm. If
-   another process truncates the file or memfd, all processes that use the region get SIGBUS; prevent this with
-   F_SEAL_SHRINK. */
+   other processes read this data. A program creates a region with mmap (MAP_SHARED) from a memfd or a file, and
+   shares the region with the recorded processes. The program can read the region at any time, even after the recorded
+   processes crashed (>>recorder.view). A region contains only offsets, so each process may map the region at another
+   address, or map only its start. A region may be far larger than the memory of the machine, because unused pages
+   take no memory. A recorder takes 116 KB of the region (56 KB if `shards` is 1), and about 125 bytes for each call
+   stack that allocates. Use a new region for each run, because the space of a recorder is not reused after the
+   recorder is freed or its process ends. If a region is full, allocations with new call stacks are not recorded, but
+   counted as lost. Each process that can write to the region can read and change all records, also records of other
+   users. Recorders never base decisions on the contents of a region. So a hostile process can falsify figures, but
+   cannot do other harm. If another process truncates the file or memfd, all processes that use the region get SIGBUS.
+   A memfd with the seal F_SEAL_SHRINK cannot be truncated. */
 
 /* Initializes a region in memory that is all zeros. Call this function before any recorder uses the region. `bytes`
    must be at least 64 KiB, and the address must be a multiple of 4096. The memory still belongs to the caller.
@@ -2210,7 +2220,7 @@ HEAPDUMP_API hd_status hd_region_init(void *region, uint64_t bytes, hd_error *er
    the size of the caller's mapping. */
 HEAPDUMP_API uint64_t hd_region_used(const void *region, uint64_t bytes);
 /* Marks a region as ended: no process will read the region any more. Recorders continue to write until they are
-   freed. A recorded process can call hd_region_ended to find out that it can free its recorder. O(1). */
+   freed. A recorded process can call hd_region_ended to check whether the process can free its recorder. O(1). */
 HEAPDUMP_API void hd_region_end(void *region, uint64_t bytes);
 /* Returns whether hd_region_end was called for this region. The call costs one load. */
 HEAPDUMP_API bool hd_region_ended(const void *region);
@@ -2259,16 +2269,17 @@ typedef struct hd_frame {
 
 /* Creates a tree that has only context 0. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_contexts *hd_contexts_create(hd_error *err);
-/* Frees a tree of contexts. First stop or free all trackers, recorders and snapshots that use the tree. */
+/* Frees a tree of contexts (call stacks with types). Before this call, stop or free all trackers, recorders and
+   snapshots that use the tree. */
 HEAPDUMP_API void hd_contexts_free(hd_contexts *contexts);
-/* Finds the child of a context with this kind and value. If the context has no such child, the call adds one. Errors:
-   HD_OUT_OF_MEMORY. */
+/* Finds the child of a context that has this kind and value. If the context has no such child, the call adds the
+   child. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_status hd_contexts_child(hd_contexts *contexts, uint32_t parent,
                                          hd_frame_kind kind, const void *value, uint32_t *child);
-/* Returns the innermost frame of a context; hd_frame.parent is the context without this frame. If the number is too
-   large, the result has kind HD_FRAME_ROOT and parent HD_NONE. O(1), without a lock. */
+/* Returns the innermost frame of a context (call stack with type); hd_frame.parent is the context without this frame.
+   If the number is too large, the result has kind HD_FRAME_ROOT and parent HD_NONE. O(1), without a lock. */
 HEAPDUMP_API hd_frame hd_contexts_frame(const hd_contexts *contexts, uint32_t context);
-/* Returns the number of contexts, including context 0. O(1), without a lock. */
+/* Returns the number of contexts (call stacks with types), including context 0. O(1), without a lock. */
 HEAPDUMP_API uint32_t hd_contexts_count(const hd_contexts *contexts);
 /* Returns the bytes that the tree has taken from the OS. */
 HEAPDUMP_API uint64_t hd_contexts_memory(const hd_contexts *contexts);
@@ -2282,9 +2293,10 @@ typedef enum hd_capture {
     HD_CAPTURE_MIXED_STACK       /* the pseudo-stack, followed by the frames that `unwind` returns */
 } hd_capture;
 
-/* Writes the program counters of the calling thread's call stack to `pcs`, the innermost first, at most `capacity`.
-   Returns their number. Frames of the library itself must be left out. The function runs during an allocation, so it
-   must not take a lock that a caller of malloc may hold. Recorders ignore allocations that the function makes. */
+/* Writes program counters of the calling thread's call stack to `pcs`, the innermost first. Writes at most `capacity`
+   program counters, and returns the number of written program counters. The function must leave out frames of this
+   library. The function runs during an allocation, so it must not take a lock that a caller of malloc may hold.
+   Recorders ignore allocations that this function makes. */
 typedef size_t (*hd_unwind_fn)(void *user, const void **pcs, size_t capacity);
 
 /* Options of hd_tracker_start. */
@@ -2301,62 +2313,65 @@ typedef struct hd_tracker_desc {
 
 /* Starts the tracker; a program has only one tracker. A scope puts its name on the pseudo-stack if three conditions
    hold: a trace is being recorded, the category of the scope is enabled, and heap profiling is enabled. Directly
-   after hd_tracker_start, all three conditions hold. Scopes that were entered before hd_tracker_start are on no
-   pseudo-stack. If a stack has too many frames, a pseudo-stack keeps its outermost frames, and a native stack its
-   innermost frames; the frame "<truncated>" replaces the others. Call hd_tracker_start and hd_tracker_stop while no
-   other thread is inside a scope or a snapshot. The hd_tracker_set_ functions may be called at any time. Errors:
-   HD_INVALID (the tracker runs already, contexts or unwind is missing, or categories is wrong). */
+   after hd_tracker_start, all three conditions for scopes hold. Scopes that were entered before hd_tracker_start are
+   not on a pseudo-stack. If a pseudo-stack has too many frames, the outermost frames are kept. If a native stack has
+   too many frames, the innermost frames are kept. The frame "<truncated>" replaces the frames that are left out. Call
+   hd_tracker_start and hd_tracker_stop while no other thread is inside a scope or a snapshot. The hd_tracker_set_
+   functions may be called at any time. Errors: HD_INVALID (the tracker runs already, contexts or unwind is missing,
+   or categories is wrong). */
 HEAPDUMP_API hd_status hd_tracker_start(const hd_tracker_desc *desc, hd_error *err);
 /* Stops the tracker, so that scopes no longer put names on the pseudo-stack. Does nothing if the tracker is not
    running. */
 HEAPDUMP_API void hd_tracker_stop(void);
 /* Returns whether the tracker is running. */
 HEAPDUMP_API bool hd_tracker_running(void);
-/* Sets whether a trace is being recorded; this is the first condition for scopes. After hd_tracker_start, a trace is
-   being recorded. */
+/* Sets whether a trace is being recorded, which is the first condition for scopes (hd_tracker_start). After
+   hd_tracker_start, a trace is being recorded. */
 HEAPDUMP_API void hd_tracker_set_recording(bool recording);
-/* Sets whether heap profiling is enabled; this is the third condition for scopes. After hd_tracker_start, heap
-   profiling is enabled. */
+/* Sets whether heap profiling is enabled, which is the third condition for scopes (hd_tracker_start). After
+   hd_tracker_start, heap profiling is enabled. */
 HEAPDUMP_API void hd_tracker_set_heap_profiling(bool enabled);
 /* Sets the enabled categories. The filter "a,b" enables the categories a and b. The filter "-c" enables all
    categories except c. In names, "*" and "?" work as in file name patterns. The filter "" enables all categories
-   except categories with the prefix "disabled-by-default-". A category with this prefix is enabled only by a pattern
-   with this prefix. A scope with several categories ("a,b") is enabled if one of them is enabled. If several items of
-   the filter match a category, an exact name counts before an exclusion, and an exclusion before a pattern. Errors:
-   HD_INVALID (the filter has more than 1023 bytes). */
+   except categories with the prefix "disabled-by-default-". A category with the prefix "disabled-by-default-" is
+   enabled only by a pattern with the same prefix. A scope with several categories ("a,b") is enabled if at least one
+   of its categories is enabled. If several items of the filter match a category, an exact name ("a") has priority
+   over an exclusion ("-c"). An exclusion has priority over a pattern ("a*"). Errors: HD_INVALID (the filter has more
+   than 1023 bytes). */
 HEAPDUMP_API hd_status hd_tracker_set_categories(const char *filter);
-/* Returns the context for the current call stack of the calling thread and this type; the type NULL means
-   "[unknown]". Returns 0 if the tracker is not running. O(1) with a pseudo-stack. */
+/* Returns the number of the context with the current call stack of the calling thread and this type. The type NULL
+   means "[unknown]". Returns 0 if the tracker is not running. O(1) with a pseudo-stack. */
 HEAPDUMP_API uint32_t hd_tracker_snapshot(const char *type);
 /* Returns the number of frames on the pseudo-stack of the calling thread, including frames beyond the limit. */
 HEAPDUMP_API uint32_t hd_tracker_depth(void);
-/* Sets the name of the calling thread. Until the tracker stops, new contexts of this thread begin with a frame
-   HD_FRAME_THREAD with this name. `name` must stay valid until the contexts are freed; NULL removes the name. Each
-   name gets its own contexts, so use tens of names, not thousands. The call takes memory only for contexts, and is
-   safe in a malloc hook. Errors: HD_INVALID (the tracker is not running, or scopes are open), HD_OUT_OF_MEMORY. */
+/* Sets the name of the calling thread. Until the tracker stops, new contexts (call stacks with types) of this thread
+   begin with a frame of kind HD_FRAME_THREAD that has this name. `name` must stay valid until the contexts are freed.
+   If `name` is NULL, the thread has no name. Each thread name gets its own contexts, so use tens of names, not
+   thousands. The call takes memory only for contexts, and is safe in a malloc hook. Errors: HD_INVALID (the tracker
+   is not running, or scopes are open), HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_status hd_tracker_set_thread(const char *name);
 
-/* The category of a scope. The library stores here whether the category is enabled. */
+/* The category of a scope. The library stores in this struct whether the category is enabled. */
 typedef struct hd_category {
     const char *name;
     uint32_t state, last;        /* private; last: the context of its last scope */
 } hd_category;
 
-/* An open scope. hd_scope_end restores the pseudo-stack to its state before hd_scope_begin, also if a longjmp left
+/* An open scope. hd_scope_end restores the pseudo-stack to its state before hd_scope_begin, even if a longjmp left
    inner scopes. */
 typedef struct hd_scope {
     uint32_t session, depth, top;  /* private; session 0: nothing was pushed */
 } hd_scope;
 
 /* Puts a name on the pseudo-stack of the calling thread, if the tracker runs and the category is enabled. `name` must
-   stay valid until the contexts are freed. HD_SCOPE calls this function. */
+   stay valid until the contexts are freed. The macro HD_SCOPE calls hd_scope_begin. */
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name);
 /* Removes the name of hd_scope_begin and all newer names from the pseudo-stack. Call this function in the same thread
    as hd_scope_begin. */
 HEAPDUMP_API void hd_scope_end(hd_scope *scope);
 
-/* Private: one bit for each condition that does not hold. Scopes push while it is 0, so a disabled scope costs one
-   load. */
+/* Private: one bit for each condition of hd_tracker_start that does not hold. Scopes are active only while
+   hd__scopes_off is 0, so a disabled scope costs one load from memory. */
 #ifdef HEAPDUMP_STATIC
 HD_UNUSED static uint32_t hd__scopes_off = 1;
 #else
@@ -2423,10 +2438,10 @@ HD_UNUSED static void hd__scope_cleanup(hd_scope *scope) {
 /* =============================================================================== >>register
    A register is a hash table that finds live blocks by their address. The memory of a register comes directly from
    the OS, so malloc hooks can use a register. With the addresses that malloc returns, a register takes 10 to 31 bytes
-   per block. With other addresses it takes more memory: up to 1,000 bytes per block if blocks are megabytes apart.
-   Only one thread may use a register at a time. Source: chromium-heap-profiler. */
+   per block. With other addresses, a register takes up to 1,000 bytes per block, for example if blocks are megabytes
+   apart. Only one thread may use a register at a time. Source: chromium-heap-profiler. */
 
-/* A table of live blocks by address, in memory directly from the OS, without locks. */
+/* A table that finds live blocks by address. The table has no locks, and its memory comes directly from the OS. */
 typedef struct hd_register hd_register;
 
 /* A live block. */
@@ -2442,9 +2457,9 @@ HEAPDUMP_API hd_register *hd_register_create(hd_error *err);
 /* Frees a register and returns its memory to the OS. */
 HEAPDUMP_API void hd_register_free(hd_register *reg);
 /* Adds a block. If the register already has a block at this address, the new block replaces the old block. *replaced
-   gets the old block, or address 0 if no block was there; `replaced` may be NULL, or equal to `allocation`. Errors:
-   HD_INVALID (address 0), HD_OUT_OF_MEMORY (the register is then unchanged). O(1). A call takes up to 40 us when a
-   table doubles, plus 10 us for each GiB of addresses that blocks spread over. */
+   gets the old block, or address 0 if no block was there. `replaced` may be NULL, or the same pointer as
+   `allocation`. Errors: HD_INVALID (address 0), HD_OUT_OF_MEMORY (the register is then unchanged). O(1). A call that
+   doubles a table takes up to 40 us, plus 10 us for each GiB of addresses over which the blocks are spread. */
 HEAPDUMP_API hd_status hd_register_insert(hd_register *reg, const hd_allocation *allocation, hd_allocation *replaced);
 /* Finds the block at an address; returns false if no block begins there. `found` may be NULL. O(1). */
 HEAPDUMP_API bool hd_register_find(const hd_register *reg, uint64_t address, hd_allocation *found);
@@ -2461,8 +2476,8 @@ HEAPDUMP_API void hd_register_clear(hd_register *reg);
 typedef struct hd_cursor {
     uint32_t table, slot;
 } hd_cursor;
-/* Finds the next block, in no meaningful order. Returns false after the last block. Start with a cursor of zeros, and
-   do not change the register until the last call. */
+/* Finds the next block; the order of the blocks has no meaning. Returns false after the last block. Begin with a
+   cursor of zeros, and do not change the register before the last call. */
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found);
 
 /* Returns how much memory a register uses. O(1). */
@@ -2482,7 +2497,7 @@ typedef struct hd_recorder_counters {
     uint64_t total_bytes, total_blocks; /* all recorded allocations, whether freed or not */
     uint64_t replaced;           /* allocations at the address of a live block: the recorder missed a free */
     uint64_t unknown_frees;      /* frees of addresses that are not recorded; with sampling, only some of these frees
-                                    count */
+                                    are counted */
     uint64_t ignored;            /* calls that came from inside the recorder */
     uint64_t lost;               /* allocations that were not recorded, because memory was exhausted */
     uint64_t inherited_bytes, inherited_blocks; /* blocks of the parent process at fork() that this process has not
@@ -2497,28 +2512,29 @@ typedef struct hd_lifetimes {
     uint64_t min_size, max_size;
     uint64_t lifetime, min_lifetime, max_lifetime; /* sum, minimum and maximum of lifetimes; a live block counts with
                                                       its lifetime up to now */
-    uint64_t overlaps;           /* number of blocks that were allocated before the block before them was freed */
+    uint64_t overlaps;           /* number of blocks that were allocated before the previous block was freed */
     uint32_t allocated, freed;   /* times of the last allocation and the last free */
 } hd_lifetimes;
 
 /* =============================================================================== >>recorder
-   The functions that malloc hooks call. Any thread may call the hd_record_ functions at any time. If an unwinder or
-   clock allocates memory during such a call, the inner call is ignored and counted. The hd_record_ functions never
-   call malloc. An hd_record_ function takes at most 1 KiB of the caller's stack (2 KiB with -O0 or -Og), plus the
-   stack that desc.tracker.unwind takes. Thread-local variables take 5.3 KB per thread. Source:
-   chromium-heap-profiler. */
+   The functions that malloc hooks call. Any thread may call the hd_record_ functions at any time. If the unwinder or
+   the clock allocates memory during an hd_record_ call, this allocation is not recorded, but counted as ignored. The
+   hd_record_ functions never call malloc. An hd_record_ function takes at most 1 KiB of the caller's stack (2 KiB
+   with -O0 or -Og), plus the stack that desc.tracker.unwind takes. Thread-local variables take 5.3 KB per thread.
+   Source: chromium-heap-profiler. */
 
-/* Options of hd_recorder_create. With zeros, a recorder records every block, with pseudo-stacks, in private memory of
-   this process. */
+/* Options of hd_recorder_create. If all members are zero, a recorder records every block with its pseudo-stack, in
+   private memory of this process. */
 typedef struct hd_recorder_desc {
     /* The source of call stacks. If the tracker does not run, hd_recorder_create starts the tracker with these
-       options; if tracker.contexts is NULL, it creates a tree of contexts. If the tracker runs already, the recorder
-       uses the tracker and its contexts. If the program itself started the tracker, free the recorder before
-       hd_tracker_stop. Otherwise recorders may be freed in any order, and the last recorder stops the tracker. Until
-       then, the contexts and the `user` of the unwinder must stay valid. */
+       options. If tracker.contexts is then NULL, hd_recorder_create also creates a tree of contexts (call stacks with
+       types). If the tracker runs already, the recorder uses the tracker and its contexts. If the program itself
+       started the tracker, free the recorder before hd_tracker_stop. If a recorder started the tracker, recorders may
+       be freed in any order, and the last recorder stops the tracker. tracker.contexts and tracker.user must stay
+       valid until the tracker stops. */
     hd_tracker_desc tracker;
-    uint32_t shards;             /* number of parts of the recorder, each with a lock, a power of two up to 256
-                                    [16] */
+    uint32_t shards;             /* number of parts of the recorder, each part with its own lock; a power of two up to
+                                    256 [16] */
     /* Sampling interval in bytes. On average, the recorder records one block per sample_bytes allocated bytes. The
        probability that a block of n bytes is recorded is 1 - exp(-n / sample_bytes). A block that is not recorded
        costs a few nanoseconds. Snapshots contain estimates of the true sizes and counts, with their variance. [0:
@@ -2527,22 +2543,24 @@ typedef struct hd_recorder_desc {
     uint64_t sample_seed;        /* seed of the random choice; with equal seeds, each thread makes the same choices
                                     [random] */
     /* Shared memory of hd_region_init. With a region, other processes can read the recording. The region must stay
-       valid until the recorder is freed. The contexts are then in the region too, so other recorders cannot use them.
-       Names of scopes and types are copied into the region. [NULL: private memory] */
+       valid until the recorder is freed. The contexts (call stacks with types) are then in the region too, so other
+       recorders cannot use these contexts. Names of scopes and types are copied into the region. [NULL: private
+       memory] */
     void *region;
     uint64_t region_bytes;       /* number of bytes of the region that this process has mapped, from its start */
-    /* The recorder calls this function if it needs more of a region of which only the start is mapped. The function
-       maps the region up to `bytes` bytes from its start, and returns the number of mapped bytes; fewer than `bytes`
-       mean that the region ends there. hd_record_ functions call it while they hold locks; several threads may call
-       it at a time. [NULL] */
+    /* If only the start of the region is mapped, the recorder calls this function when it needs more of the region.
+       The function maps the region up to `bytes` bytes from its start, and returns the number of mapped bytes. If
+       fewer than `bytes` bytes are mapped, the region ends there. hd_record_ functions call region_more while they
+       hold locks. Several threads may call region_more at the same time. [NULL] */
     uint64_t (*region_more)(void *user, uint64_t bytes);
     bool lifetimes;              /* record lifetimes for hd_recorder_view_lifetimes. Lifetimes need a region and a
-                                    clock, exclude sampling, and take 24 bytes per block [false] */
-    bool blocks;                 /* record addresses for hd_recorder_view_pages. Addresses need a region, exclude
-                                    sampling, and take 24 bytes per block; `lifetimes` uses the same bytes [false] */
-    bool ages;                   /* add an axis "age" to live snapshots. Ages need a clock in milliseconds, and take
-                                    24 bytes per block; `lifetimes` uses the same bytes [false] */
-    bool threads;                /* add an axis "thread" to snapshots, with the names of hd_tracker_set_thread
+                                    clock, cannot be used with sampling, and take 24 bytes per block [false] */
+    bool blocks;                 /* record addresses for hd_recorder_view_pages. Addresses need a region, and cannot
+                                    be used with sampling. `blocks` takes 24 bytes per block, or no additional bytes
+                                    if `lifetimes` is set [false] */
+    bool ages;                   /* add an axis "age" to live snapshots. Ages need a clock in milliseconds. `ages`
+                                    takes 24 bytes per block, or no additional bytes if `lifetimes` is set [false] */
+    bool threads;                /* add an axis "thread" with the thread names of hd_tracker_set_thread to snapshots
                                     [false] */
     const char *name;            /* name of the process, which other processes can read; the first 63 bytes are copied
                                     [""] */
@@ -2572,27 +2590,27 @@ HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t 
 /* Records that a block is freed. Call this function before the block is freed; otherwise another thread may get the
    same address first. Returns false if the address is not recorded. */
 HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address);
-/* Returns true if sampling skips a block of this size. A hook need not do anything else for such a block. If the
+/* Returns true if sampling skips a block of this size. A hook then need not do anything else for the block. If the
    result is false, call hd_record_alloc next. Without sampling, the result is always false. The call takes a few
    nanoseconds. */
 HEAPDUMP_API bool hd_record_skips_alloc(hd_recorder *rec, size_t size);
-/* Returns true if no block can be recorded at this address, so that a hook need not call hd_record_free. For NULL,
-   the result is always true. */
+/* Returns true if the recorder cannot have a block at this address. A hook then need not call hd_record_free. For
+   NULL, the result is always true. */
 HEAPDUMP_API bool hd_record_skips_free(const hd_recorder *rec, const void *address);
 /* Sets the type of a recorded block, for programs that know the type only after the allocation. Returns false if the
    address is not recorded. */
 HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, const char *type);
 
-/* Suspends recording in the calling thread until hd_record_resume. Calls of hd_record_ functions in between count as
-   ignored. If hd_record_suspend is called twice, hd_record_resume must be called twice. Returns whether the thread
-   was recording before. */
+/* Suspends recording in the calling thread until hd_record_resume. Calls of hd_record_ functions by a suspended
+   thread are counted as ignored. If hd_record_suspend is called twice, hd_record_resume must be called twice. Returns
+   whether the thread was recording before. */
 HEAPDUMP_API bool hd_record_suspend(void);
-/* Ends one hd_record_suspend of the calling thread. */
+/* Ends the effect of one call of hd_record_suspend in the calling thread. */
 HEAPDUMP_API void hd_record_resume(void);
 
 /* Locks the recorder. Call this function before fork(), for example with pthread_atfork. In the child, all counters
-   begin at 0, and only blocks of the child count; hd_recorder_counters.inherited_bytes is the sum of the blocks of
-   the parent. All recorders of a program must use the same contexts. */
+   begin at 0, and only blocks that the child allocates count. hd_recorder_counters.inherited_bytes is the size of all
+   blocks from the parent that the child has not freed. All recorders of a program must use the same contexts. */
 HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec);
 /* Unlocks the recorder. Call this function in the parent after fork(). */
 HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec);
@@ -2602,12 +2620,12 @@ HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec);
 
 /* Sets the name and start time of the process, which other processes can read in the region. */
 HEAPDUMP_API void hd_recorder_set_process(hd_recorder *rec, const char *name, uint64_t start_us);
-/* Adds a number to hd_recorded.notes[index]. The caller decides the meaning of these eight counters, and other
-   processes can read them. */
+/* Adds a number to hd_recorded.notes[index]. The caller decides the meaning of the eight counters in `notes`, and
+   other processes can read these counters. */
 HEAPDUMP_API void hd_recorder_note(hd_recorder *rec, uint32_t index, uint64_t add);
-/* Limits the region to its first `bytes` bytes, or to the part that is in use if this part is larger. Returns the new
-   size, and the caller may unmap the rest of the region. Returns 0 if the recorder has no region. Do not call this
-   function from inside an hd_record_ function. */
+/* Limits the region to its first `bytes` bytes. If the part in use is larger, the limit is the size of the part in
+   use. Returns the new size, and the caller may unmap the rest of the region. Returns 0 if the recorder has no
+   region. Do not call this function from inside an hd_record_ function. */
 HEAPDUMP_API uint64_t hd_recorder_region_bytes(hd_recorder *rec, uint64_t bytes);
 /* A value that only the allocator knows, such as the size of an arena or the free bytes of a size class. */
 typedef struct hd_allocator_stat {
@@ -2621,21 +2639,21 @@ typedef struct hd_allocator_stat {
 #define HD_ALLOCATOR_STATS 4096u
 /* Stores values of an allocator in the region, where other processes can read them
    (hd_recorder_view_allocator_stats). A value replaces an earlier value with the same allocator and name. Texts are
-   copied, up to 255 bytes each. Any thread may call this function at any time, because it never calls malloc. An
-   allocator that calls this function while it holds its own lock must not allocate at the same time. Each value is
-   atomic, but two values may be from different moments. O(count * stored values). Returns false if the recorder has
-   no region, or if the region is full; earlier values then stay. */
+   copied, up to 255 bytes each. Any thread may call this function at any time, because hd_recorder_allocator_stats
+   never calls malloc. An allocator that calls this function while it holds its own lock must not allocate at the same
+   time. Each value is atomic, but two values may be from different moments. O(count * stored values). Returns false
+   if the recorder has no region, or if the region is full. Earlier values then stay in the region. */
 HEAPDUMP_API bool hd_recorder_allocator_stats(hd_recorder *rec, const hd_allocator_stat *stats, size_t count);
 /* Adds a module. Call this function before the first allocation by code of the module. Program counters in the module
    then get names such as libfoo.so+0x1f, and blocks without a type get the name of the allocating module as their
-   type. If two modules overlap, a transparent module counts. desc.tracker.unwind may call this function. Returns
+   type. If two modules overlap, the transparent module is used. desc.tracker.unwind may call this function. Returns
    false if memory is exhausted. */
 HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *module);
 /* Removes the module that begins at `start`, for example after dlclose. Later modules may use the same addresses. */
 HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start);
 
-/* Returns the counters of a recorder. The call locks one shard after the other. So if several threads allocate, the
-   counters do not show exactly one moment. */
+/* Returns the counters of a recorder. The call locks one shard (a part of the recorder) after the other. So if
+   several threads allocate, the counters do not show exactly one moment. */
 HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stats);
 /* Returns the peak of live bytes. The call costs two loads for each shard, and takes no lock. */
 HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec);
@@ -2644,9 +2662,9 @@ HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec);
 /* Returns the contexts of a recorder: desc.tracker.contexts, or the contexts that the recorder created. */
 HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec);
 /* Calls `each` for every live block, in no particular order. A part of the recorder is locked during `each`, so
-   `each` must not call the recorder, and must not wait for a thread that calls the recorder. The thread cannot be
-   cancelled during the call. The call is async-signal-safe if `each` is async-signal-safe, and if the signal did not
-   interrupt the recorder. */
+   `each` must not call the recorder, and must not wait for a thread that calls the recorder. The calling thread
+   cannot be cancelled during the call. The call is async-signal-safe if `each` is async-signal-safe, and if the
+   signal did not interrupt the recorder. */
 HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, const hd_allocation *live),
                                     void *user);
 
@@ -2658,17 +2676,17 @@ typedef struct hd_resize {
     uint64_t address;            /* address of the old block; 0: no block */
     uint32_t place, turn;
     uint64_t size;               /* size, site and time belong to a block that left the register */
-    uint32_t site, time;         /* site 0: it did not */
+    uint32_t site, time;         /* site 0: the block did not leave the register */
 } hd_resize;
 
 /* Begins a reallocation. Call this function before realloc. After realloc, call hd_record_resized or
-   hd_record_not_resized in the same thread. Until then the old block counts as live, even if another thread gets its
-   address. The address may be NULL, or an address that is not recorded. */
+   hd_record_not_resized in the same thread. Until the second call, the old block counts as live, even if another
+   thread gets the address of the block. The address may be NULL, or an address that is not recorded. */
 HEAPDUMP_API void hd_record_resize(hd_recorder *rec, const void *address, hd_resize *resize);
 /* Ends a successful reallocation. The old block counts as freed, and the new block is recorded as in hd_record_alloc.
-   If both blocks have the same call stack and type, a snapshot contains exactly one of them. If `now` is NULL,
-   realloc freed the block. If `resize` is NULL, no old block existed. Returns false if the new block was not
-   recorded. */
+   If both blocks have the same call stack and type, each snapshot contains exactly one of the two blocks. The
+   argument `now` is the address of the new block, or NULL if realloc freed the block. If `resize` is NULL, no old
+   block existed. Returns false if the new block was not recorded. */
 HEAPDUMP_API bool hd_record_resized(hd_recorder *rec, const hd_resize *resize, const void *now, size_t size,
                                     const char *type);
 /* Ends a reallocation that failed. The old block stays recorded. */
@@ -2676,17 +2694,18 @@ HEAPDUMP_API void hd_record_not_resized(hd_recorder *rec, const hd_resize *resiz
 
 /* ========================================================================== >>recorder.view
    Snapshots of live, peak, total and temporary memory. A recorder has counters for each context (call stack and
-   type). So the time of a snapshot depends on the number of contexts, not on the number of blocks, and a snapshot
-   stops no thread. Any process that has mapped a region can take snapshots of its recorders, even after the recorded
+   type). So the time of a snapshot depends on the number of contexts, not on the number of blocks. A snapshot stops
+   no thread. Any process that has mapped a region can take snapshots of its recorders, even after the recorded
    process has died. A read-only mapping is enough. A snapshot reads one context after the other. The figures of one
-   context are exact, except for operations that are in progress. If a process was killed, one operation of each
-   thread may be counted only partly; hd_recorded.under_way is their number. The argument `bytes` of all functions is
-   the readable size of the region: the size of the mapping, but at most the size of a mapped file. */
+   context are exact, but may lack operations that are in progress. If a process was killed, one operation of each
+   thread may be counted only partly. hd_recorded.under_way is the number of these operations. The argument `bytes` of
+   all functions is the readable size of the region: the size of the mapping, but at most the size of a mapped
+   file. */
 
-/* Options of snapshots. With zeros, a snapshot shows live memory, with the default names. */
+/* Options of snapshots. If all members are zero, a snapshot shows live memory, with the default names. */
 typedef struct hd_snapshot_options {
     hd_options options;
-    hd_heap_kind kind;           /* HD_HEAP_PEAK is exact with one thread; with more threads, their operations at the
+    hd_heap_kind kind;           /* HD_HEAP_PEAK is exact with one thread; with several threads, operations at the
                                     moment of the peak may be missing. HD_HEAP_TEMPORARY: blocks that were freed
                                     before their thread allocated again [HD_HEAP_LIVE] */
     /* Returns the name of a program counter. The name is in `buffer`, or in a string that is valid until the next
@@ -2703,16 +2722,15 @@ typedef struct hd_snapshot_options {
     bool two_axes;               /* leave out the axes age and thread, which a trace cannot store [false] */
     bool ended;                  /* the process has ended, so do not wait for operations that are in progress
                                     [false] */
-    uint32_t *under_way;         /* gets the number of operations of which the snapshot may contain only one half. An
-                                    operation may not end because the process is stopped, or because too many
-                                    operations followed. For each such operation, the snapshot may lack a block or
-                                    contain a block twice [NULL] */
+    uint32_t *under_way;         /* gets the number of operations that the snapshot may contain only partly, because
+                                    the process is stopped or too many operations followed. For each of these
+                                    operations, the snapshot may lack a block or contain a block twice [NULL] */
 } hd_snapshot_options;
 
 /* The number of age classes, the youngest class first. A clock in milliseconds wraps around after 49 days, so blocks
    that are older than 49 days look younger. */
 #define HD_AGES 11
-/* Returns the class of an age, below HD_AGES. */
+/* Returns the number of the age class of an age; the number is less than HD_AGES. */
 HEAPDUMP_API uint32_t hd_age_class(uint64_t milliseconds);
 /* Returns the name of an age class: "under 10 ms", "10 ms to 100 ms", "100 ms to 1 s", "1 s to 10 s", "10 s to 1
    min", "1 min to 10 min", "10 min to 1 h", "1 h to 10 h", "10 h to 1 day", "1 day to 10 days", "10 days or more". An
@@ -2720,22 +2738,22 @@ HEAPDUMP_API uint32_t hd_age_class(uint64_t milliseconds);
 HEAPDUMP_API const char *hd_age_name(uint32_t age_class);
 
 /* Takes a snapshot of a recorder of this process. The result is a profile with the axes backtrace and type. With
-   hd_recorder_desc.threads, the profile also has the axis "thread"; blocks of threads without a name are at the root
-   of this axis. With hd_recorder_desc.ages, a live snapshot also has the axis "age" (hd_age_name); its time then also
-   depends on the number of live blocks. Allocations of the calling thread during this call are not recorded. With
-   hd_page_allocator, the call is async-signal-safe if the signal did not interrupt the recorder. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_UNSUPPORTED (more axes than HD_MAX_AXES). */
+   hd_recorder_desc.threads, the profile also has the axis "thread". Blocks of threads without a name are at the root
+   of this axis. With hd_recorder_desc.ages, a live snapshot also has the axis "age" (hd_age_name). The time of a
+   snapshot with ages also depends on the number of live blocks. Allocations of the calling thread during this call
+   are not recorded. With hd_page_allocator, the call is async-signal-safe if the signal did not interrupt the
+   recorder. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_UNSUPPORTED (more axes than HD_MAX_AXES). */
 HEAPDUMP_API hd_status hd_recorder_snapshot(hd_recorder *rec, const hd_snapshot_options *options,
                                             hd_profile **out, hd_error *err);
 
-/* The state of a recorder in a region. The recorded process wrote it, so do not trust the figures. */
+/* The state of a recorder in a region. The recorded process wrote this data, so do not trust the figures. */
 typedef struct hd_recorded {
     uint64_t pid, start_us;
     char name[64];               /* ends with a NUL */
     uint64_t sample_bytes;       /* sampling interval; 0: every block is recorded */
     uint32_t parent;             /* number of the recorder of the parent process; HD_NONE: no parent */
-    uint32_t under_way;          /* number of operations in progress; if the process has died, only these can be
-                                    counted partly */
+    uint32_t under_way;          /* number of operations in progress; if the process has died, these operations may be
+                                    counted only partly */
     uint32_t contexts;           /* number of contexts, including the contexts of parents */
     bool ended;                  /* the recorder was freed; false if the process was killed */
     bool ages, threads;          /* options of the recorder (hd_recorder_desc) */
@@ -2754,10 +2772,10 @@ HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes);
    recorder with this number). */
 HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint32_t number, hd_recorded *out,
                                         hd_error *err);
-/* Makes a profile whose nodes are the call stacks and types that allocated, but without cells. The call also calls
-   `each` for each context, with its nodes on the axes backtrace and type. So a program can name its own figures by
-   context. Free the profile with hd_profile_free. O(contexts). Errors: the errors of hd_recorder_view and
-   hd_recorder_snapshot. */
+/* Makes a profile without cells. The nodes of the profile are the call stacks and types of all allocations. The call
+   also calls `each` for each context, with its nodes on the axes backtrace and type. So a program that has its own
+   figures for each context can show the call stack and type. Free the profile with hd_profile_free. O(contexts).
+   Errors: the errors of hd_recorder_view and hd_recorder_snapshot. */
 HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t bytes, uint32_t number,
                                                  const hd_snapshot_options *options,
                                                  void (*each)(void *user, uint32_t context, const uint32_t *nodes),
@@ -2767,10 +2785,10 @@ HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t by
    this call. O(contexts). Errors: the errors of hd_recorder_view and hd_recorder_snapshot. */
 HEAPDUMP_API hd_status hd_recorder_view_snapshot(const void *region, uint64_t bytes, uint32_t number,
                                                  const hd_snapshot_options *options, hd_profile **out, hd_error *err);
-/* Calls `each` for each context that allocated. `each` gets the lifetimes of the context and the program counters of
-   its call stack, the innermost first; both are valid during the call. `now` is the current time on the recorder's
-   clock; lifetimes of live blocks end at this time. O(contexts and live blocks). Errors: HD_INVALID,
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (desc.lifetimes was not set). */
+/* Calls `each` for each context (call stack with type) that allocated. `each` gets the lifetimes of the context, and
+   the program counters of its call stack, the innermost first. Both arguments are valid during the call of `each`.
+   `now` is the current time on the recorder's clock; lifetimes of live blocks end at this time. O(contexts and live
+   blocks). Errors: HD_INVALID, HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (desc.lifetimes was not set). */
 HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t bytes, uint32_t number, uint32_t now,
                                                   const hd_options *options,
                                                   void (*each)(void *user, const hd_lifetimes *of,
@@ -2798,10 +2816,10 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 
 /* ========================================================================= >>recorder.pages
    Functions that show fragmentation: how full the memory pages with live blocks are, and which call stacks allocated
-   these blocks. An allocator can return a page to the OS only when no live block is on the page. All sizes are
-   requested sizes: the bytes that the allocator uses next to the blocks do not count, and pages with only such bytes
-   do not count either. A block of 0 bytes counts as 1 byte. If two blocks overlap, because the recorder missed a
-   free, the first block ends where the second block begins. */
+   these blocks. An allocator can return a page to the OS only when no live block is on the page. All sizes are the
+   sizes that the program requested. Bytes that the allocator itself uses next to the blocks do not count. Pages that
+   have only bytes of the allocator do not count either. A block of 0 bytes counts as 1 byte. If two blocks overlap,
+   because the recorder missed a free, the first block ends where the second block begins. */
 
 /* The pages of one group of contexts. By default, each context (call stack and type) is a group;
    hd_pages_options.group can put several contexts into one group. */
@@ -2822,8 +2840,8 @@ typedef struct hd_page_use {
 typedef struct hd_pages_options {
     hd_options options;
     uint64_t page_bytes;         /* a power of two, 64 to 2^30 [this machine's pages] */
-    /* group[c] is the group of context c, a number below group_count. Contexts with numbers from context_count on are
-       newer than the array, and are left out. [NULL: each context is a group] */
+    /* group[c] is the group of context c, a number below group_count. Contexts with the numbers context_count and
+       above are newer than the array, and are left out. [NULL: each context is a group] */
     const uint32_t *group;
     uint32_t context_count, group_count;
     /* The library calls this function for pages in order of their addresses, with the number of bytes in use on each
@@ -2861,20 +2879,20 @@ HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_option
    was not set). */
 HEAPDUMP_API hd_status hd_recorder_view_pages(const void *region, uint64_t bytes, uint32_t number,
                                               const hd_pages_options *options, hd_pages **out, hd_error *err);
-/* Returns the sums over all groups; zeros for NULL. */
+/* Returns the sums over all groups. If `pages` is NULL, all sums are zero. */
 HEAPDUMP_API hd_pages_summary hd_pages_total(const hd_pages *pages);
 /* Returns the number of groups with live blocks. */
 HEAPDUMP_API size_t hd_pages_count(const hd_pages *pages);
-/* Returns a group with live blocks by its position in the order of group numbers, or zeros if the position is too
-   large. */
+/* Returns a group with live blocks. Groups are sorted by number, and `index` is the position of the group. If the
+   position is too large, the result is zeros. */
 HEAPDUMP_API hd_page_use hd_pages_use(const hd_pages *pages, size_t index);
 /* Frees the result of a page count. */
 HEAPDUMP_API void hd_pages_free(hd_pages *pages);
 
 /* Calls `each` with the address of each page of 4096 bytes in which a live block begins, in no particular order. For
-   the child of a fork(), the pages of its parent processes are included, and some of them may occur twice. A page may
-   still be reported shortly after its last block was freed. If the region was full, pages are missing.
-   hd_recorder_desc.blocks is not necessary. O(pages / 32). Errors: HD_INVALID. */
+   the child of a fork(), the call includes pages of the parent processes, and some pages may occur twice. A page may
+   still be reported shortly after its last block was freed. If the region was full, pages are missing. The call works
+   without hd_recorder_desc.blocks. O(pages / 32). Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t bytes, uint32_t number,
                                                     void (*each)(void *user, uint64_t address), void *user,
                                                     hd_error *err);
@@ -2887,10 +2905,10 @@ HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t
 #ifndef HEAPDUMP_NO_CHROME
 /* ============================================================================ >>trace.write
    Functions that write Chromium traces. A breakdown is written in the new format, which has cumulative sizes. A
-   profile is written as heaps_v2, which has self sizes. hd_read in >>dump reads both formats, and also the old
+   profile is written as heaps_v2, which has self sizes. hd_read in >>dump reads the new format, heaps_v2 and the old
    format. A trace may be a JSON object, a JSON array, or an array whose end is missing because the writer crashed. A
-   heap in the old format becomes a profile if its totals equal the sums of its self sizes. Otherwise the heap becomes
-   a breakdown, and a warning reports this. Source: chromium-heap-dump-format, AS-SHIPPED. */
+   heap in the old format becomes a profile if its totals equal the sums of its self sizes. If the totals differ, the
+   heap becomes a breakdown, and a warning reports this change. Source: chromium-heap-dump-format, AS-SHIPPED. */
 
 /* A deduplicator gives numbers (ids) to stack frames or type names, so that a trace contains each of them only once.
    A deduplicator for HD_AXIS_BACKTRACE numbers stack frames; a frame is a name together with its calling frame. A
@@ -2899,10 +2917,11 @@ HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t
    chromium-heap-profiler, "StackFrameDeduplicator". */
 typedef struct hd_deduplicator hd_deduplicator;
 
-/* Creates an empty deduplicator, with allocator and limits of the options; max_records limits the number of ids.
-   Errors: HD_OUT_OF_MEMORY, HD_INVALID (the axis is neither HD_AXIS_BACKTRACE nor HD_AXIS_TYPE). */
+/* Creates an empty deduplicator (a table of ids). The options give the allocator and the limits; max_records limits
+   the number of ids. Errors: HD_OUT_OF_MEMORY, HD_INVALID (the axis is neither HD_AXIS_BACKTRACE nor
+   HD_AXIS_TYPE). */
 HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_options *options, hd_error *err);
-/* Frees a deduplicator with its names. */
+/* Frees a deduplicator (a table of ids) with its names. */
 HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator);
 /* Returns the id of the innermost frame of a call stack, or the id of a type. `path` has the names of the frames, the
    outermost first, or the one name of a type. The id of an empty call stack is HD_NONE, and the id of an empty type
@@ -2910,24 +2929,24 @@ HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator);
    several names). If the call fails, some outer frames may have got ids. */
 HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *deduplicator, const hd_str *path,
                                               size_t count, uint32_t *id, hd_error *err);
-/* Returns the number of ids. */
+/* Returns the number of ids in a deduplicator. */
 HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *deduplicator);
 /* Returns the name with this id, or an empty string if the id is too large. The string belongs to the deduplicator.
    *caller gets the id of the calling frame, which is a smaller number, or HD_NONE; `caller` may be NULL. */
 HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *deduplicator, uint32_t id, uint32_t *caller);
-/* Writes the names with their ids from `first` on, as the value of "stackFrames" or "typeNames" in a trace. Frames
-   look like {"0":{"name":"main"}, "1":{"name":"f","category":"libfoo.so","parent":"0"}}. Types look like
-   {"0":"[unknown]","1":"T"}. The category is the object file in the name "f [libfoo.so]"; hd_read puts it behind the
-   name again. Source: chromium-heap-dump-format, "Exact trace log format"; Trace Event Format, "Global Stack
-   Traces". */
+/* Writes names with their ids, beginning with the id `first`. The output is the JSON value of "stackFrames" or
+   "typeNames" in a trace. Frames look like {"0":{"name":"main"},
+   "1":{"name":"f","category":"libfoo.so","parent":"0"}}. Types look like {"0":"[unknown]","1":"T"}. The category is
+   the object file in the name "f [libfoo.so]"; hd_read appends the category to the name again. Source:
+   chromium-heap-dump-format, "Exact trace log format"; Trace Event Format, "Global Stack Traces". */
 HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *deduplicator, uint32_t first, hd_json *json);
-/* Returns the bytes that a deduplicator uses. For a deduplicator of an hd_chrome_writer, it returns the bytes that
-   the whole writer uses. */
+/* Returns the bytes that a deduplicator uses. If the deduplicator belongs to an hd_chrome_writer, the result is the
+   number of bytes that the whole writer uses. */
 HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *deduplicator);
 
 /* Heaps and scalars that a call writes to a trace. The heaps and scalars may be of several processes and dumps. All
-   heaps and scalars with the same pid and dump id become one event. So they must have the same time, and must be in
-   the same hd_chrome_dumps. */
+   heaps and scalars with the same pid and dump id become one event. All heaps and scalars of one event must have the
+   same time, and must be in the same hd_chrome_dumps. */
 typedef struct hd_chrome_dumps {
     const hd_heap *heaps;        /* a profile is written as heaps_v2, a breakdown in the new format */
     size_t heap_count;
@@ -2943,8 +2962,8 @@ typedef struct hd_chrome_dumps {
    frames and type names in memory. Only one thread may use a writer at a time. */
 typedef struct hd_chrome_writer hd_chrome_writer;
 
-/* Options of hd_chrome_writer_create. With zeros, the trace becomes one JSON document, which is readable only after
-   hd_chrome_writer_finish. */
+/* Options of hd_chrome_writer_create. If all members are zero, the trace becomes one JSON document, which is readable
+   only after hd_chrome_writer_finish. */
 typedef struct hd_chrome_writer_desc {
     hd_options options;
     /* Makes all added dumps readable even if the program crashes later. The trace is then a JSON array, and each dump
@@ -2966,8 +2985,8 @@ HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *writer, const hd_c
 /* Writes the end of the trace. Errors: the errors of hd_chrome_writer_add. */
 HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *writer, hd_error *err);
 /* Returns the frames or types that the dumps of a process have used so far. Returns NULL if the process has no dumps,
-   or for another axis. The ids are the ids of the new format; heaps_v2 of the same process use the same ids of
-   frames. The result is valid until dumps are added. */
+   or if `axis` is neither HD_AXIS_BACKTRACE nor HD_AXIS_TYPE. The ids are the ids in the new format. Profiles
+   (heaps_v2) of the same process use the same ids for frames. The result is valid until dumps are added. */
 HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *writer,
                                                                   uint64_t pid, uint32_t axis);
 /* Returns the bytes that a writer uses. */
@@ -2997,37 +3016,37 @@ HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
 #endif
 
 /* ============================================================================= >>trace.read
-   hd_read reads traces (>>dump). A trace gives heaps and scalars; its document has the level of detail of each
-   dump. */
+   hd_read reads traces (>>dump). From a trace, hd_read makes heaps and scalars. hd_dump_detail returns the level of
+   detail of each dump in the trace. */
 
 /* The format of Chromium traces. */
 HD__FORMAT(hd_format_chrome);
-/* Finds the level of detail of a dump of a process. If the trace has no such dump with heaps or scalars, or no known
-   level for it, the call returns false and does not change *detail. O(log dumps). */
+/* Finds the level of detail of a dump of a process. The call returns false if the trace has no heaps or scalars of
+   this dump, or if the level is unknown. *detail then does not change. O(log dumps). */
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
 /* ============================================================================== >>trace.add
    A function that adds heaps to an existing trace. */
 
 /* Copies a trace byte for byte, and adds dumps as the last events. The ids of new frames and types are larger than
    all ids in the trace, so no event changes its meaning. If the end of a JSON array is missing, because the writer
-   crashed, the call adds the end. If the trace already has dumps of the same process, add profiles, because the trace
-   viewer reads only the first list of type names of breakdowns. The memory is the memory of hd_chrome_write plus 200
-   KB, for a trace of any length. Progress counts bytes. The call takes about as long as reading the trace. If the
-   call fails, the output is not a valid trace. Errors: the errors of hd_chrome_write; HD_MALFORMED with the position
-   (the trace is not JSON, does not have exactly one traceEvents, or is an array whose first element is not an
-   object); HD_INVALID (the trace already has a dump with the same pid and id, and the viewer reads only one set of
-   heaps per dump); HD_UNSUPPORTED (the input is compressed with gzip, or has ids above 2^52). */
+   crashed, the call adds the missing end. If the trace already has dumps of the same process, add only profiles,
+   because the trace viewer reads only the first list of type names of breakdowns. The call takes 200 KB more memory
+   than hd_chrome_write, for a trace of any length. Progress counts bytes. The call takes about as long as reading the
+   trace. If the call fails, the output is not a valid trace. Errors: the errors of hd_chrome_write; HD_MALFORMED with
+   the position (the trace is not JSON, does not have exactly one traceEvents, or is an array whose first element is
+   not an object); HD_INVALID (the trace already has a dump with the same pid and id, and the viewer reads only one
+   set of heaps per dump); HD_UNSUPPORTED (the input is compressed with gzip, or has ids above 2^52). */
 HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
                                      hd_out out, hd_error *err);
 
 /* =============================================================================== >>provider
    Memory dump providers, as in Chromium. A provider is a part of a program that knows how much memory it uses. A
-   program registers its providers with a manager. For each dump, the manager calls all providers and writes their
-   answers to a trace. Any thread may call the manager at any time; calls wait for each other. The manager calls the
-   providers one after the other in the order of their registration, in the thread that called the manager. If a
-   provider calls its manager, the call returns HD_INVALID. Source: chromium-heap-profiler. */
+   program registers its providers with a manager. For each dump, the manager calls all providers and writes the
+   answers of the providers to a trace. Any thread may call the manager at any time; calls wait for each other. The
+   manager calls the providers one after the other in the order of their registration, in the thread that called the
+   manager. If a provider calls its manager, the call returns HD_INVALID. Source: chromium-heap-profiler. */
 
-/* A manager calls the registered providers for memory dumps, and writes their answers to one trace. */
+/* A manager calls the registered providers for memory dumps, and writes the answers of the providers to one trace. */
 typedef struct hd_memory_dump_manager hd_memory_dump_manager;
 /* A dump that is being made. The pointer is valid only during the call of a provider. */
 typedef struct hd_memory_dump hd_memory_dump;
@@ -3040,8 +3059,8 @@ typedef struct hd_memory_dump_provider {
        out the provider. After HD_PROVIDER_FAILURES failures in a row, the manager no longer calls the provider. */
     bool (*on_memory_dump)(void *user, hd_detail detail, hd_memory_dump *dump);
     /* The manager calls this function if heap profiling is switched on or off. If heap profiling is on already, the
-       manager calls it at registration. While heap profiling is on, a provider should record its allocations. May be
-       NULL. */
+       manager calls this function at registration. While heap profiling is on, a provider should record its
+       allocations. May be NULL. */
     void (*on_heap_profiling_enabled)(void *user, bool enabled);
     void *user;
 } hd_memory_dump_provider;
@@ -3075,12 +3094,12 @@ HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *manager);
    registered already, or a provider made this call), HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *manager,
                                                        const hd_memory_dump_provider *provider, hd_error *err);
-/* Unregisters a provider. The manager then no longer calls the provider. Errors: HD_INVALID (the provider is not
-   registered, or a provider made this call). */
+/* Unregisters a provider. After this call, the manager no longer calls the provider. Errors: HD_INVALID (the provider
+   is not registered, or a provider made this call). */
 HEAPDUMP_API hd_status hd_memory_dump_manager_unregister(hd_memory_dump_manager *manager,
                                                          const hd_memory_dump_provider *provider, hd_error *err);
-/* Switches heap profiling on or off. If this is a change, the manager calls all providers. Errors: HD_INVALID (a
-   provider made this call). */
+/* Switches heap profiling on or off. If the state changes, the manager calls on_heap_profiling_enabled of all
+   providers. Errors: HD_INVALID (a provider made this call). */
 HEAPDUMP_API hd_status hd_memory_dump_manager_set_heap_profiling(hd_memory_dump_manager *manager,
                                                                  bool enabled, hd_error *err);
 
@@ -3095,13 +3114,13 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_dump(hd_memory_dump_manager *manag
    call starts the first period. Errors: the errors of hd_memory_dump_manager_dump. */
 HEAPDUMP_API hd_status hd_memory_dump_manager_tick(hd_memory_dump_manager *manager, uint64_t time_us, hd_error *err);
 
-/* Returns whether a provider is registered, and the manager still calls it for dumps. */
+/* Returns true if a provider is registered, and if the manager still calls the provider for dumps. */
 HEAPDUMP_API bool hd_memory_dump_manager_asks(hd_memory_dump_manager *manager,
                                               const hd_memory_dump_provider *provider);
 
-/* Adds a number that belongs to an allocator. Providers call this function and the following ones. All arguments are
-   copied. The name of an allocator is a path: "foo/arena_1" is a part of "foo". Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_INVALID (this number was added already, or the name is missing). */
+/* Adds a number that belongs to an allocator. Only providers call the hd_memory_dump_add_ functions. All arguments
+   are copied. The name of an allocator is a path: "foo/arena_1" is a part of "foo". Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_INVALID (this number was added already, or the name is missing). */
 HEAPDUMP_API hd_status hd_memory_dump_add_scalar(hd_memory_dump *dump, const char *allocator, const char *name,
                                                  const char *units, uint64_t value, hd_error *err);
 /* Adds a text that belongs to an allocator. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (this text was added
@@ -3112,9 +3131,10 @@ HEAPDUMP_API hd_status hd_memory_dump_add_string(hd_memory_dump *dump, const cha
    hd_memory_dump_add_scalar. */
 HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *dump, const char *name, uint64_t value,
                                                 hd_error *err);
-/* Adds a heap, condensed with the cut-off of the manager. The call uses allocator, kind and sample_bytes of the heap,
-   and its process name if the manager has none. The manager sets pid, dump and time. Errors: the errors of
-   hd_memory_dump_add_scalar and hd_export; HD_UNSUPPORTED (more than two axes); HD_INVALID (the dump is light). */
+/* Adds a heap; the option heap_cutoff of the manager leaves out small entries. From the heap, the call uses
+   allocator, kind and sample_bytes. If the manager has no process name, the call also uses the process name of the
+   heap. The manager sets pid, dump and time. Errors: the errors of hd_memory_dump_add_scalar and hd_export;
+   HD_UNSUPPORTED (more than two axes); HD_INVALID (the dump is light). */
 HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *dump, const hd_heap *heap, hd_error *err);
 #ifndef HEAPDUMP_NO_RECORDER
 /* Adds a heap of a recorder; hd_snapshot_options.kind selects the kind of the heap. The memory of the recorder itself
@@ -3122,7 +3142,8 @@ HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *dump, const hd_he
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const char *allocator, hd_recorder *rec,
                                                    const hd_snapshot_options *options, hd_error *err);
 #endif
-/* Adds memory that profiling itself takes, for example the memory of a register. Several calls add up. */
+/* Adds memory that profiling itself takes, for example the memory of a register. The amounts of several calls are
+   added up. */
 HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memory memory, hd_error *err);
 #endif /* HEAPDUMP_NO_CHROME */
 
@@ -3132,7 +3153,7 @@ HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memo
    hexadecimal. With hd_options.decimal_sizes, sizes are decimal. Lines end with LF or CR LF, and have at most 2^28
    bytes. Blank lines are ignored. Source: netcf-gc-heap-dump, AS-SHIPPED. */
 
-/* A line of a dump. If a kind of line does not have a member, the member is zero. */
+/* A line of a dump. Members that do not belong to the kind of the line are zero. */
 typedef struct hd_netcf_record {
     char kind;                   /* the letter of the record: 'a', 't', 'o', 'r' or 'c'; 0: end of the file */
     uint32_t version;            /* a */
@@ -3169,7 +3190,8 @@ HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *reader);
    A .NET Compact Framework dump in memory, with one graph for each application domain. */
 
 /* A whole file: one graph for each application domain, and the data that is necessary to write the same bytes again.
-   The additional data takes a quarter of a byte per record, plus the lines that are not spelled in the usual way. */
+   In addition to the graphs, a document takes a quarter of a byte per record, plus the lines that are not spelled in
+   the usual way. */
 typedef struct hd_netcf hd_netcf;
 
 /* An application domain. The name and the graph belong to the document. */
@@ -3199,12 +3221,13 @@ HEAPDUMP_API hd_netcf_domain_info hd_netcf_domain(const hd_netcf *netcf, size_t 
 /* Writes the file again, with the same bytes. After lenient reading, the output is a well-formed file without the
    lines that were left out. Errors: errors of the output, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *options, hd_out out, hd_error *err);
-/* Writes any graph as a dump with one application domain. The dump has types, objects and roots. If the ids in the
-   graph are unique, the dump has the same ids; otherwise objects or types are numbered. Names of fields and scopes
-   are left out, and bytes that a name cannot have become '?'. `domain` has the name [heap], the version [2] and the
-   times; NULL means the defaults. The format has no weak references, so they are left out with a warning. If a key
-   keeps the value of an ephemeron alive, the dump has a reference from the key to the value, so that the same objects
-   are alive. Errors: the errors of hd_netcf_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Writes any graph as a dump with one application domain. The dump has types, objects and roots. If all ids in the
+   graph are different, the dump has the same ids. If not, objects or types get new numbers as ids. Names of fields
+   and scopes are left out. Bytes that are not allowed in a name become '?'. `domain` gives the name [heap], the
+   version [2] and the times of the domain. If `domain` is NULL, the defaults in brackets are used. The format has no
+   weak references, so weak references are left out with a warning. If the key of an ephemeron (a key-value pair)
+   keeps the value alive, the dump has a reference from the key to the value. So the same objects are alive. Errors:
+   the errors of hd_netcf_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain_info *domain,
                                             const hd_options *options, hd_out out, hd_error *err);
 
@@ -3212,12 +3235,12 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netc
 
 #ifndef HEAPDUMP_NO_DART
 /* ============================================================================== >>dart.read
-   Heap snapshots of the Dart VM. Objects have the ids 1, 2, ... in the order of the file, and so have classes. Id 0
-   means an object or class that the file leaves out. The root is object 1. In the graph of a document, the object
-   with id k has the number k - 1, and the class with id k has the number k. All references to id 0 lead to one
-   additional object. These references are weak: the target of a _WeakReference; the fields value, detach and
-   finalizer of a FinalizerEntry; and the elements of a WeakArray of the VM. Key and value of a _WeakProperty form an
-   ephemeron. Source: dart-heap-snapshot, AS-SHIPPED. */
+   Heap snapshots of the Dart VM. Objects have the ids 1, 2, ... in the order of the file. Classes also have the ids
+   1, 2, ... in this order. The id 0 means an object or class that the file leaves out. The root is object 1. In the
+   graph of a document, the object with id k has the number k - 1, and the class with id k has the number k. All
+   references to id 0 lead to one additional object. These references are weak: the target of a _WeakReference; the
+   fields value, detach and finalizer of a FinalizerEntry; and the elements of a WeakArray of the VM. The key and the
+   value of a _WeakProperty form an ephemeron (a key-value pair). Source: dart-heap-snapshot, AS-SHIPPED. */
 
 /* Kinds of the data of an object. Source: dart-heap-snapshot, "NonReferenceData". */
 enum {
@@ -3234,7 +3257,7 @@ enum {
 /* Returns the name of an HD_DART_ tag; "unknown" for any other number. */
 HEAPDUMP_API const char *hd_dart_tag_name(uint32_t tag);
 
-/* The data of an object, without its references. The tag shows which members are set. */
+/* The data of an object, without its references. The member `tag` shows which other members are set. */
 typedef struct hd_dart_value {
     uint32_t tag;
     uint64_t value;              /* BOOL: 1 or 0; INTEGER: the two's complement; LATIN1, UTF16: number of code units
@@ -3245,7 +3268,7 @@ typedef struct hd_dart_value {
 } hd_dart_value;
 
 /* Converts a text of the kinds LATIN1, UTF16 or NAME to UTF-8. A lone surrogate becomes three bytes. The call writes
-   as many whole characters as fit to `buffer`, and returns the size of the whole text in bytes. */
+   whole characters to `buffer` until the buffer is full. The result is the size of the whole text in bytes. */
 HEAPDUMP_API size_t hd_dart_utf8(const hd_dart_value *data, char *buffer, size_t capacity);
 
 /* The header of a snapshot. */
@@ -3277,7 +3300,7 @@ typedef struct hd_dart_field {
    Returns false if no field is left. */
 HEAPDUMP_API bool hd_dart_next_field(hd_dart_class_info *from, hd_dart_field *field);
 
-/* A record of a snapshot. If a kind of record does not have a member, the member is zero. */
+/* A record of a snapshot. Members that do not belong to the kind of the record are zero. */
 typedef struct hd_dart_record {
     char kind;                   /* 'c': class; 'o': object; 'r': more references of the object before; 'x': external
                                     property; 'i': identity hash code of an object; 0: end of the file */
@@ -3305,7 +3328,7 @@ HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart
    offset and the class or object; HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *reader, hd_dart_record *record, hd_error *err);
 /* Returns the part of the header that was read so far. After the first record, all members up to class_count are set.
-   After the first object, the other counts are set, except external_count. */
+   After the first object, reference_count and object_count are also set. */
 HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *reader);
 /* Returns the number of malformed pieces that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *reader);
@@ -3364,10 +3387,11 @@ HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *opti
 /* Writes any graph as a Dart snapshot with this name. Object 1 has the class "Root" and refers to the objects of all
    strong roots. The objects of the graph follow in their order, with classes and names of fields. hd_options.values
    gives the data of the objects (strings, numbers, lengths, names), their external sizes and identity hash codes.
-   Without hd_options.values, objects have no data. Weak references become references to id 0. If a key keeps the
-   value of an ephemeron alive, the snapshot has a reference from the key to the value, so that the same objects are
-   alive. A warning reports both changes. Another warning reports references whose names differ from the fields of
-   their class. Errors: the errors of hd_dart_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+   Without hd_options.values, objects have no data. Weak references become references to id 0. If the key of an
+   ephemeron (a key-value pair) keeps the value alive, the snapshot has a reference from the key to the value. So the
+   same objects are alive. A warning reports the changes of weak references and ephemerons. Another warning reports
+   references whose names differ from the fields of their class. Errors: the errors of hd_dart_write, and
+   HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err);
 
@@ -3416,7 +3440,7 @@ typedef struct hd_length_table {
                                     and length */
 } hd_length_table;
 
-/* Counts lists, maps and sets by class and length. Near-linear. */
+/* Counts lists, maps and sets by class and length. The time is near-linear. */
 HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *dart, const uint8_t *reached,
                                        const hd_options *options, hd_length_table **out, hd_error *err);
 /* Frees a table with its rows. */
@@ -3436,7 +3460,7 @@ typedef struct hd_library_table {
     const hd_library_row *rows;  /* sorted by bytes, the largest first, then by URI and name */
 } hd_library_table;
 
-/* Counts objects and bytes by library. Linear. */
+/* Counts objects and bytes by library. The time is linear. */
 HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *dart, const uint8_t *reached,
                                          const hd_options *options, hd_library_table **out, hd_error *err);
 /* Frees a table with its rows. */
@@ -3445,8 +3469,8 @@ HEAPDUMP_API void hd_library_table_free(hd_library_table *table);
 /* Compares two snapshots of one process object by object. An object is in both snapshots if both have an object with
    the same class (name and library) and the same identity hash code. If several objects have the same class and code,
    they are matched in their order. Objects without a code do not count. If `reached` has the results of
-   hd_graph_reach for both snapshots, only reachable objects count. Near-linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_UNSUPPORTED (a file has no identity hash codes). */
+   hd_graph_reach for both snapshots, only reachable objects count. The time is near-linear. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_UNSUPPORTED (a file has no identity hash codes). */
 HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after, const uint8_t *const reached[2],
                                     const hd_options *options, hd_identity_change **out, hd_error *err);
 
@@ -3542,7 +3566,7 @@ typedef struct hd_memprof_raw {
     uint64_t padding[3];         /* private: padding of each section to 8 bytes */
 } hd_memprof_raw;
 
-/* Returns the value of a counter, which version 5 packs into 16 bits. */
+/* Returns the value of a histogram counter. In version 5, counters are packed into 16 bits. */
 HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t counter);
 
 /* A reader for files that contain several profiles one after the other. The reader keeps one profile in memory at a
@@ -3589,7 +3613,7 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
    Functions that add up raw profiles. */
 
 /* A merger adds up raw profiles. Blocks with the same call stack become one block, also if they are from different
-   processes. Two addresses are the same if they have the same position in files with the same build id. (Segments
+   processes. Two addresses count as equal if both have the same position in a file with the same build id. (Segments
    without a build id are compared by size, and in versions 1 and 2 also by position in the file.) Counts, totals,
    minima, maxima and histograms do not depend on the order of the profiles. Other fields depend on the order, as in
    LLVM's MemInfoBlock::Merge. NumLifetimeOverlaps, NumSameAllocCpu and NumSameDeallocCpu compare each block with the
@@ -3616,13 +3640,14 @@ HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *merger, hd
    their ids as long as all ids are different. */
 HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *merger);
 /* Returns the sum as one little-endian profile, in the version that has the fields of all inputs. The order of
-   segments does not depend on the order of the inputs; nor does the order of call stacks, without
-   hd_memprof_merger_keep_order. Ids of call stacks count from 1. A program or library that had several addresses gets
-   the lowest one, unless two of them would overlap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (the programs
-   and libraries together are larger than the address space). */
+   segments does not depend on the order of the inputs. Without hd_memprof_merger_keep_order, the order of call stacks
+   does not depend on the order of the inputs either. Ids of call stacks count from 1. If a program or library had
+   several addresses, the result has the lowest address, unless two programs or libraries would overlap. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (the programs and libraries together are larger than the address
+   space). */
 HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
-/* Like hd_memprof_merger_finish, but moves the blocks into the result instead of copying them. If the call succeeds,
-   the merger can then only be freed; other calls return HD_INVALID. */
+/* Like hd_memprof_merger_finish, but moves the blocks into the result instead of copying them. After a successful
+   call, the merger can only be freed, and all other calls for the merger return HD_INVALID. */
 HEAPDUMP_API hd_status hd_memprof_merger_take(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
 /* Returns the bytes that a merger uses. */
 HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *merger);
@@ -3638,8 +3663,7 @@ typedef struct hd_memprof_address {
     const hd_memprof_segment *segment; /* NULL: none */
     uint64_t offset;             /* versions 1 and 2: offset in the file; version 3 and later: virtual address in the
                                     file; without a segment: the same as pc */
-    bool file_offset;            /* `offset` is an offset in the file, not a virtual address,
-                                    not a virtual address */
+    bool file_offset;            /* `offset` is an offset in the file, not a virtual address */
 } hd_memprof_address;
 
 /* A function on a call stack, with its source line. The strings belong to the hd_memprof_symbols. */
@@ -3655,15 +3679,17 @@ typedef struct hd_memprof_frame {
     uint64_t pc;
 } hd_memprof_frame;
 
-/* Writes the functions of an address to `frames`, the innermost first, at most `capacity`. Returns their number, or 0
-   if the address is unknown. The function sets function, file, line, column, discriminator and start_line of each
-   frame; all frames are zeros before the call. Strings must be valid until the next call. */
+/* Writes the functions of an address to `frames`, the innermost function first. Writes at most `capacity` functions,
+   and returns the number of functions, or 0 if the address is unknown. The function sets function, file, line,
+   column, discriminator and start_line of each frame; all frames are zeros before the call. Strings must be valid
+   until the next call. */
 typedef uint32_t (*hd_memprof_symbolize_fn)(void *user, const hd_memprof_address *address,
                                             hd_memprof_frame *frames, uint32_t capacity);
 /* The largest number of functions at one address, because of inlining. */
 #define HD_MEMPROF_INLINE_MAX 256
 
-/* A symbolizer finds the functions of addresses. The other members select the functions that are kept. */
+/* A symbolizer finds the functions of addresses. The members keep_unresolved and keep_runtime select functions that
+   are kept. */
 typedef struct hd_memprof_symbolizer {
     hd_memprof_symbolize_fn symbolize; /* NULL: functions have no names, and all functions are kept */
     void *user;
@@ -3693,7 +3719,8 @@ HEAPDUMP_API void hd_memprof_symbols_free(hd_memprof_symbols *symbols);
 /* Thresholds for cold and hot blocks, as in LLVM. 0 means LLVM's default, which is in brackets. */
 typedef struct hd_memprof_thresholds {
     double cold_density;         /* a block is cold if it has fewer accesses per byte and second of lifetime [0.05] */
-    double cold_lifetime_ms;     /* ... and if its average lifetime is at least this [200000] */
+    double cold_lifetime_ms;     /* ... and if the average lifetime of its allocations is at least this number of
+                                    milliseconds [200000] */
     double hot_density;          /* a block is hot if it has more accesses per byte and second of lifetime [1000] */
 } hd_memprof_thresholds;
 
@@ -3705,7 +3732,8 @@ typedef enum hd_memprof_heat {
     HD_MEMPROF_HEAT_UNKNOWN      /* "unknown": the version has no access density, or the block has no allocations */
 } hd_memprof_heat;
 
-/* Returns the heat that LLVM would give to a block. If `thresholds` is NULL, LLVM's defaults are used. O(1). */
+/* Returns the heat (hot, cold, not cold) that LLVM would give to a block. If `thresholds` is NULL, LLVM's defaults
+   are used. O(1). */
 HEAPDUMP_API hd_memprof_heat hd_memprof_block_heat(const hd_memprof_raw *raw, uint32_t block,
                                                    const hd_memprof_thresholds *thresholds);
 /* Returns the name of a heat, for example "cold"; "unknown" for any other value. */
@@ -3720,7 +3748,8 @@ typedef enum hd_memprof_split {
     HD_MEMPROF_SPLIT_BINARY      /* name of the program or library of the innermost function, or its build id */
 } hd_memprof_split;
 
-/* Options of hd_memprof_profile. With zeros, the profile has total bytes by call stack, without types. */
+/* Options of hd_memprof_profile. If all members are zero, the profile has total bytes by call stack, without
+   types. */
 typedef struct hd_memprof_view {
     /* The field whose values become the bytes of the profile: a count, total, minimum or maximum. If several blocks
        belong to one cell, the cell has the value of their merged block. Sums over cells are meaningful only for
@@ -3740,21 +3769,22 @@ typedef struct hd_memprof_view {
     bool lines;                  /* add source lines to names of functions: "function file.c:12" */
 } hd_memprof_view;
 
-/* Makes an hd_profile with the axes call stack and hd_memprof_view.split from a raw profile. The blocks of the
-   hd_profile are numbers of allocations (AllocCount). The profile shows all allocated memory, whether freed or not;
-   it does not show live memory. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the field
-   is not a count, total, minimum or maximum; or arrays contradict each other), HD_UNSUPPORTED (the blocks do not have
-   the field). */
+/* Makes an hd_profile from a raw profile. Axis 0 has the call stacks, and axis 1 has the property that
+   hd_memprof_view.split selects. The blocks of the hd_profile are numbers of allocations (AllocCount). The profile
+   shows all allocated memory, whether freed or not; it does not show live memory. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the field is not a count, total, minimum or maximum; or arrays contradict
+   each other), HD_UNSUPPORTED (the blocks do not have the field). */
 HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
                                           const hd_options *options, hd_profile **out, hd_error *err);
 
 /* ========================================================================== >>memprof.index
    Indexed profiles, which clang reads to optimize a program. An indexed profile has a record for each function. The
-   record is found by the GUID, a hash of the function's name. A record has a block for each call stack of an
-   allocation in the function, or in functions that are inlined into it. A record also has the calls in the function
-   that lead to allocations (call sites). Two formats exist: LLVM's format, which is a part of an indexed PGO profile
-   and has five versions; and the format of the RFC, which also has names and files. Source: llvm-memprof-rfc,
-   "Memprof extensions for the indexed profile format" to "Profile Data matching in IR"; AS-SHIPPED; LLVM-22. */
+   key of a record is the GUID, a hash of the function's name. A record has a block for each call stack of an
+   allocation in the function. Allocations in functions that are inlined into this function count too. A record also
+   has the calls in the function that lead to allocations (call sites). Two formats exist: LLVM's format, which is a
+   part of an indexed PGO profile and has five versions; and the format of the RFC, which also has names and files.
+   Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to "Profile Data matching in IR";
+   AS-SHIPPED; LLVM-22. */
 
 /* The formats of indexed profiles. 0 is not a format. */
 typedef enum hd_memprof_layout {
@@ -3816,8 +3846,8 @@ typedef struct hd_memprof_summary {
 } hd_memprof_summary;
 
 /* One indexed profile, as arrays. The functions have the order of the file. A program can also fill this struct
-   itself, and write it or convert it to a raw profile. The functions hd_memprof_index_find, _match, _warning_count
-   and _free need an index that the library has read or built. */
+   itself, and then write or convert the profile. The functions hd_memprof_index_find, _match, _warning_count and
+   _free need an index that the library has read or built. */
 typedef struct hd_memprof_index {
     hd_memprof_layout layout;
     uint32_t fields;             /* the fields of its blocks, as bits. A missing field is not zero */
@@ -3880,19 +3910,19 @@ HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index
                                                    const hd_memprof_thresholds *thresholds);
 /* Finds the blocks for an allocation in the code. `chain` is the call of the allocator as the compiler sees it,
    followed by the calls into which this call is inlined. The call finds all blocks whose call stack begins with
-   `chain`. The call writes at most `capacity` block numbers to `blocks`, and returns the number of all these blocks.
-   Like the compiler, the call compares function, line_offset and column of each location. Of line_offset in `chain`,
-   only the low 16 bits count, so locations beyond line 65535 of a function are not found. If the record has no
-   columns, columns count as 0. The time is linear in the record of chain[0].function. In the example of the RFC, {B,
-   loc3}, {A, loc1} finds the block A -> B, and {B, loc3} finds both blocks. */
+   `chain`. The call writes at most `capacity` block numbers to `blocks`, and returns the number of all found blocks.
+   Like the compiler, the call compares function, line_offset and column of each location. Only the low 16 bits of
+   line_offset in `chain` count, so locations beyond line 65535 of a function are not found. If the record has no
+   columns, columns count as 0. The time is linear in the record of chain[0].function. In the example of the RFC, the
+   chain {B, loc3}, {A, loc1} finds only the block A -> B. The chain {B, loc3} finds both blocks. */
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity);
 
 /* Converts an indexed profile to a raw profile, for functions that need a raw profile. The raw profile has no
-   segments and no histograms, and its addresses are numbers of locations. The raw profile has each block once: from
-   the record of the allocating function, or if this record has no such block, from the first record with the same
-   call stack. Free the result with hd_memprof_free. Errors: HD_INVALID (arrays that contradict each other),
-   HD_OUT_OF_MEMORY, HD_LIMIT. */
+   segments and no histograms, and its addresses are numbers of locations. The raw profile has each block only once.
+   The block comes from the record of the allocating function. If this record does not have the block, it comes from
+   the first record with the same call stack. Free the result with hd_memprof_free. Errors: HD_INVALID (arrays that
+   contradict each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
                                             hd_memprof **out, hd_error *err);
 /* The argument `namer` of hd_memprof_index_frame. A function without a name is shown as its GUID, for example
@@ -3913,11 +3943,12 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_addre
    A function that reads an indexed profile. */
 
 /* Reads an indexed profile, in versions 0 to 4 of LLVM 16 to 22, or in the format of the RFC. In version 4, names of
-   accessed data may be compressed; an unpacker for gzip in hd_options decompresses them. Without this unpacker, the
-   names are missing, with a warning, but they are kept for writing. In lenient mode, malformed pieces are left out
-   with a warning, except in LLVM's header, schema and table offsets. Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (an
-   unknown version; an indexed profile without a memprof section); HD_MALFORMED with the offset; HD_LIMIT (also if
-   call stacks or names expand to some hundred times their bytes); HD_IO, HD_OUT_OF_MEMORY, HD_CANCELLED. */
+   accessed data may be compressed; an unpacker for gzip in hd_options decompresses them. Without this unpacker, a
+   warning reports that the names are missing, but the compressed names are kept for writing. In lenient mode,
+   malformed pieces are left out with a warning. A malformed LLVM header, schema or table offset is always an error.
+   Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (an unknown version; an indexed profile without a memprof section);
+   HD_MALFORMED with the offset; HD_LIMIT (also if call stacks or names expand to some hundred times their bytes);
+   HD_IO, HD_OUT_OF_MEMORY, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options, hd_memprof_index **out,
                                              hd_error *err);
 
@@ -3932,7 +3963,7 @@ HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw, const h
                                               const hd_options *options, hd_memprof_index **out, hd_error *err);
 
 /* Makes an indexed profile from the first raw profile of a document, with the selected fields; 0 selects all. The
-   call frees the arrays of the raw profile while it works, so it takes half the memory of hd_memprof_index_build.
+   call frees the arrays of the raw profile step by step, so the call takes half the memory of hd_memprof_index_build.
    Afterwards the raw profile has only its segments, even if the call fails. Errors: the errors of
    hd_memprof_index_build. */
 HEAPDUMP_API hd_status hd_memprof_index_take(hd_memprof *memprof, uint32_t fields,
@@ -3955,7 +3986,7 @@ typedef struct hd_memprof_builder_desc {
                                     inputs */
 } hd_memprof_builder_desc;
 
-/* Creates an empty builder. If `desc` is NULL, its members count as zeros. Errors: HD_OUT_OF_MEMORY. */
+/* Creates an empty builder. If `desc` is NULL, all its options are zero. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_builder_desc *desc,
                                                            const hd_options *options, hd_error *err);
 /* The following functions add data to a builder, and copy their arguments. Blocks with the same call stack are added
@@ -3978,13 +4009,13 @@ HEAPDUMP_API hd_status hd_memprof_builder_block(hd_memprof_builder *builder, con
 HEAPDUMP_API hd_status hd_memprof_builder_site(hd_memprof_builder *builder, const hd_memprof_location *stack,
                                                uint32_t length, const uint64_t *callees, uint32_t count,
                                                hd_error *err);
-/* Adds accesses to data. Accesses to the same variable or string literal are added up, with all their source lines;
-   with hd_memprof_builder_desc.keep, they stay separate. `places` has access->place_count source lines;
-   access->place_first is ignored. */
+/* Adds accesses to data. Accesses to the same variable or string literal are added up, with all source lines of the
+   accesses. With hd_memprof_builder_desc.keep, accesses of different calls stay separate. `places` has
+   access->place_count source lines; access->place_first is ignored. */
 HEAPDUMP_API hd_status hd_memprof_builder_access(hd_memprof_builder *builder, const hd_memprof_access *access,
                                                  const hd_memprof_access_place *places, hd_error *err);
-/* Adds a variable without accesses. The variable is stored once, and left out if another input has accesses to it.
-   With hd_memprof_builder_desc.keep, it is always stored. */
+/* Adds a variable without accesses. The variable is stored once. The variable is left out if another input has
+   accesses to this variable. With hd_memprof_builder_desc.keep, each added variable is stored. */
 HEAPDUMP_API hd_status hd_memprof_builder_cold_symbol(hd_memprof_builder *builder, hd_str symbol, hd_error *err);
 /* Adds a string literal without accesses, by its hash. */
 HEAPDUMP_API hd_status hd_memprof_builder_cold_literal(hd_memprof_builder *builder, uint64_t hash, hd_error *err);
@@ -4016,25 +4047,26 @@ typedef struct hd_memprof_index_desc {
                                     the layout does not change, the fields of the index; otherwise all fields for
                                     LLVM's versions 0 and 1, HD_MEMPROF_HOT_COLD for versions 2 to 4, and all known
                                     fields for the RFC] */
-    const void *base;            /* an indexed profile in memory. The output has all its other parts, and this index
-                                    as its MemProf profile [the other parts of the file that was read; for the RFC,
-                                    only if they have counters] */
+    const void *base;            /* an indexed profile in memory. The output has all other parts of the base, and this
+                                    index as the MemProf profile [the other parts of the file that was read; for the
+                                    RFC, only if they have counters] */
     size_t base_size;
 } hd_memprof_index_desc;
 
 /* Writes an indexed profile. If an index was read and not changed, the output has the same bytes as the file. If an
    index was made from a raw profile, the output has the same bytes as the output of llvm-profdata of the same
    release. The version in the header of a file shows the release: 12 is LLVM 19, and 13 is LLVM 22. A file with
-   counters cannot be converted from one of these releases to the other, because their hashes differ. Only version 4
+   counters cannot be converted between LLVM 19 and LLVM 22, because the hashes of the releases differ. Only version 4
    has callees and accesses to data; other versions leave them out. Names of accessed data keep their bytes; new names
-   are compressed with hd_options.deflate, or stored uncompressed, which LLVM can also read. The format of the RFC is
-   a separate file. With a base that has a header of version 12 or 13, it is a section of the base with version 23
-   (Fig. 3 of the RFC), which LLVM refuses to read. In the format of the RFC, a block belongs only to the allocating
-   function, and call sites are left out; if the file is converted to LLVM's format, both are computed from the call
-   stacks again. In lenient mode, a number that is too large for its field is replaced by the largest value, with a
-   warning. Errors: errors of the output, HD_INVALID (unknown layout, release or field; arrays that contradict each
-   other; hd_options.deflate failed), HD_OVERFLOW (a number is too large for its field), HD_UNSUPPORTED (the release
-   or header does not have the version), HD_MALFORMED (of the base), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   are compressed with hd_options.deflate, or stored uncompressed, which LLVM can also read. A profile in the format
+   of the RFC is a separate file. If the base has a header of version 12 or 13, the profile is a section of the base
+   with version 23 (Fig. 3 of the RFC). LLVM refuses to read version 23. In the format of the RFC, a block belongs
+   only to the allocating function, and call sites are left out. A conversion to LLVM's format computes the other
+   blocks and the call sites from the call stacks again. In lenient mode, a number that is too large for its field is
+   replaced by the largest value, with a warning. Errors: errors of the output, HD_INVALID (unknown layout, release or
+   field; arrays that contradict each other; hd_options.deflate failed), HD_OVERFLOW (a number is too large for its
+   field), HD_UNSUPPORTED (the release or header does not have the version), HD_MALFORMED (of the base),
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index, const hd_memprof_index_desc *desc,
                                               const hd_options *options, hd_out out, hd_error *err);
 
@@ -4048,16 +4080,16 @@ HD__FORMAT(hd_format_memprof);
 /* The format of indexed profiles, of LLVM or of the RFC. */
 HD__FORMAT(hd_format_memprof_index);
 /* Returns the raw profiles of a dump of the format "memprof", or NULL if the dump has another format. The profiles
-   belong to the dump. hd_memprof_index_take may have freed their arrays. */
+   belong to the dump. hd_memprof_index_take may have freed the arrays of the profiles. */
 HEAPDUMP_API hd_memprof *hd_dump_memprof(const hd_dump *dump);
-/* Returns the indexed profile of a dump of the format "memprof-index", or of a dump with hd_dump_set_memprof_index,
-   or NULL for other dumps. The index belongs to the dump. The only heap of such a dump comes from
-   hd_memprof_index_raw and hd_memprof_profile. */
+/* Returns the indexed profile of a dump, or NULL for other dumps. A dump has an indexed profile if its format is
+   "memprof-index", or if hd_dump_set_memprof_index was called. The index belongs to the dump. The only heap of such a
+   dump comes from hd_memprof_index_raw and hd_memprof_profile. */
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
 /* Sets an indexed profile as the document of a dump, and adds its heap. Use this function in a program's own format
-   that contains an indexed profile, for example YAML. hd_format.write of this format gets the index. The dump owns
-   the index, also if this call fails, and frees the index without calling hd_format.free. `options` is the argument
-   of hd_format.read. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+   that contains an indexed profile, for example YAML. The function hd_format.write of this format gets the index as
+   the document. The dump owns the index, also if this call fails, and frees the index without calling hd_format.free.
+   `options` is the argument of hd_format.read. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index *index, const hd_options *options,
                                                  hd_error *err);
 
@@ -4077,13 +4109,14 @@ HD__FORMAT(hd_format_folded);
    Heap snapshots of V8 (.heapsnapshot), which Chromium's DevTools and Node write as JSON. In the file, `meta` lists
    the fields of nodes (objects) and edges (references). The fields may have any order, and unknown fields are kept.
    Node k is object k of the graph, with the id from the file. The only root is node 0. Classes are the same as in
-   DevTools. The class of an object or native node is its name. Other types have classes such as "(string)",
-   "(array)", "(system)" for hidden nodes, and "(compiled code)". A file may have any number of types; files of Julia
-   have hundreds. In files of old V8 that name only twelve types, "(symbol)" and "(bigint)" are types 12 and 13. As in
-   DevTools, three more kinds of edges count as weak, so that the objects of the page itself are visible. The three
-   kinds are shortcuts that do not start at node 0, edges from the engine to objects of the page, and the edge of a
-   WeakMap entry that starts at the table. All other unreachable nodes become roots, which node 0 holds. With these
-   rules, dominators and retained sizes equal the values in DevTools. Source: AS-SHIPPED. */
+   DevTools. The class of an object or native node is the name of the node. Nodes of other types have classes such as
+   "(string)", "(array)", "(system)" for hidden nodes, and "(compiled code)". A file may have any number of types;
+   files of Julia have hundreds. In files of old V8 that name only twelve types, "(symbol)" and "(bigint)" are types
+   12 and 13. As in DevTools, three more kinds of edges count as weak, so that the objects of the page itself are
+   visible. The first kind is a shortcut that does not start at node 0. The second kind is an edge from the engine to
+   an object of the page. The third kind is the edge of a WeakMap entry that starts at the table. All nodes that are
+   still unreachable become roots, which node 0 holds. With these rules, dominators and retained sizes equal the
+   values in DevTools. Source: AS-SHIPPED. */
 
 /* A snapshot of the V8 engine in memory. */
 typedef struct hd_v8 hd_v8;
@@ -4096,13 +4129,13 @@ typedef enum hd_v8_link { HD_V8_UNLINKED, HD_V8_ATTACHED, HD_V8_DETACHED } hd_v8
 
 /* The format of V8 snapshots. The document has the graph, and the data that is necessary to write the same bytes
    again. In addition to the graph, a node takes 5 bytes, 4 more bytes if the file has more than 256 types, and 1 more
-   byte if the file has detachedness. An edge takes 1 byte. Each other field that is not always zero takes 4 bytes,
-   and a value that is not a number takes its bytes. hd_graph_summary.memory includes the memory of the document. The
-   reader needs one pass over the file and a small window. In the file, "snapshot" must come before "nodes", and
-   "nodes" before "edges". In lenient mode, one warning for the whole file gives the numbers of lost items; all other
-   items are kept, and the file may end anywhere after its first node. Errors of reading: HD_MALFORMED with the
-   offset, HD_UNSUPPORTED (more than 32 fields, or more than 255 types of edges), HD_OVERFLOW (the sum of all sizes
-   exceeds 2^64), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   byte if the file has detachedness. An edge takes 1 byte. Each other field that is not always zero takes 4 bytes. A
+   value that is not a number takes its length in bytes. hd_graph_summary.memory includes the memory of the document.
+   The reader needs one pass over the file and a small window. In the file, "snapshot" must come before "nodes", and
+   "nodes" before "edges". In lenient mode, one warning for the whole file gives the numbers of lost items, and all
+   other items are kept. In lenient mode, the file may end anywhere after its first node. Errors of reading:
+   HD_MALFORMED with the offset, HD_UNSUPPORTED (more than 32 fields, or more than 255 types of edges), HD_OVERFLOW
+   (the sum of all sizes exceeds 2^64), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HD__FORMAT(hd_format_v8);
 /* Returns the V8 snapshot of a dump, or NULL if the dump has another format. The snapshot belongs to the dump. */
 HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump);
@@ -4140,9 +4173,9 @@ HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
 #define HD_V8_SYSTEM 100000000u
 /* Computes the distance of each node from the roots of the program or page, as DevTools shows it. distances[o]
    becomes the distance of object o, or HD_NONE if the object is unreachable. A node has the distance 1 if node 0
-   refers to it and it is not synthetic. If only other roots reach a node, its distance counts from node 0, which then
-   has the distance HD_V8_SYSTEM. If the program has no roots, node 0 has the distance 0. The time is linear in the
-   number of references. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   refers to the node and the node is not synthetic. If only other roots reach a node, its distance counts from node
+   0, which then has the distance HD_V8_SYSTEM. If the program has no roots, node 0 has the distance 0. The time is
+   linear in the number of references. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances,
                                        hd_error *err);
 /* ============================================================================== >>v8.values
@@ -4150,8 +4183,8 @@ HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *optio
 
 /* Returns the values of all nodes, for hd_options.values. The result is valid as long as the document. The value of a
    string is the part of its text that the file contains. If V8 recorded numeric values, numbers have their values,
-   and arrays and strings have their lengths. Other nodes, such as functions, symbols and elements of a page, have
-   their name if it differs from the class. */
+   and arrays and strings have their lengths. For other nodes, such as functions, symbols and elements of a page, the
+   value is the name of the node, if the name differs from the class. */
 HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc);
 
 /* ============================================================================= >>v8.origins
@@ -4193,25 +4226,25 @@ HEAPDUMP_API uint32_t hd_v8_stack(const hd_v8_origins *origins, uint32_t object,
    HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, hd_out out, hd_error *err);
 /* Writes any graph as a V8 snapshot, which DevTools, memlab and v8-heap-parser can read. Node 0 refers to the node
-   "(GC roots)", which refers to the objects of all strong roots. The objects of the graph follow in their order; each
-   has the type "object" and the name of its class. Unreachable objects and weak references are left out, because
-   programs that read V8 snapshots treat every node as alive. So each object keeps its retained size. A warning
-   reports the number and bytes of the objects that are left out. In a numbered graph, references to objects that were
-   never added are left out too. If all ids are unique, not 0 and less than 2^53, the snapshot has the same ids;
-   otherwise objects are numbered. (JavaScript can store numbers up to 2^53 exactly.) For an ephemeron, the snapshot
-   has a reference from the key to the value. Memory: 5 bytes per object. Errors: the errors of hd_v8_write, and
-   HD_OUT_OF_MEMORY, HD_LIMIT. */
+   "(GC roots)", which refers to the objects of all strong roots. The objects of the graph follow in their order. Each
+   object has the type "object" and the name of its class. Unreachable objects and weak references are left out,
+   because programs that read V8 snapshots treat every node as alive. So each object keeps its retained size. A
+   warning reports the number and bytes of the objects that are left out. In a numbered graph, references to objects
+   that were never added are left out too. If all ids are unique, not 0 and less than 2^53, the snapshot has the same
+   ids; otherwise objects are numbered. (JavaScript can store numbers up to 2^53 exactly.) For an ephemeron, the
+   snapshot has a reference from the key to the value. Memory: 5 bytes per object. Errors: the errors of hd_v8_write,
+   and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
 
 /* =============================================================================== >>v8.match
    A function that compares two snapshots node by node. */
 
-/* Compares two snapshots node by node, like hd_graph_match. Nodes keep their ids as long as an inspector session
-   lasts, or without a session, as long as the process runs; after a session, V8 gives new ids to all nodes. The call
-   also compares the names of strings, functions and code. The share of common ids with different names was 0 % within
-   a session, 6 % between two processes of one program (1 % by class), and 40 to 87 % between two sessions of one
-   process. An element of a page stays the same object if it is detached, or if its attributes change. Errors: the
-   errors of hd_graph_match. */
+/* Compares two snapshots node by node, like hd_graph_match. Nodes keep their ids during an inspector session. After a
+   session, V8 gives new ids to all nodes. Without a session, nodes keep their ids as long as the process runs. The
+   call also compares the names of strings, functions and code. In measurements within one session, 0 % of the common
+   ids had different names. Between two processes of one program, 6 % had different names (1 % had different classes).
+   Between two sessions of one process, 40 to 87 % had different names. An element of a page stays the same object if
+   it is detached, or if its attributes change. Errors: the errors of hd_graph_match. */
 HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const uint8_t *const reached[2],
                                   const hd_options *options, hd_identity_change **out, hd_error *err);
 
@@ -4221,16 +4254,17 @@ HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const
 /* =============================================================================== >>pprof.read
    pprof profiles (profile.proto), which hd_read reads (>>dump). Each sample type in bytes becomes a heap. The blocks
    of the heap come from the sample type of counts with the matching name: "inuse_objects" for "inuse_space",
-   "objects" for "space", and "count" for "size". If a word in the name of the type is "alloc" or "total", the kind of
-   the heap is total; if a word is "peak", the kind is peak; otherwise the kind is live. The allocator is the text
-   before this word, for example "malloc" for "malloc_inuse_space", or the name of the type. Other sample types are
-   left out with a warning. If a profile has no sample type in bytes, hd_read returns HD_UNSUPPORTED.
+   "objects" for "space", and "count" for "size". If a word in the name of the type is "alloc" or "total", the heap
+   shows total memory. If a word is "peak", the heap shows peak memory. All other heaps show live memory. The
+   allocator is the text before this word, for example "malloc" for "malloc_inuse_space", or the name of the type.
+   Other sample types are left out with a warning. If a profile has no sample type in bytes, hd_read returns
+   HD_UNSUPPORTED.
 
    The names of functions have the form "function (file:line) [object]" (hd_frame_parse); the object is the base name
    of the mapped file. Each inlined function is on the call stack. A function without a name gets a name such as
-   "library.so+0x1f", or an address. Each key of labels becomes an axis; the key "type" becomes the first one. If a
-   sample has several values for one key, the values form a path. Samples of Go that differ only in the numeric label
-   `bytes` are added up. */
+   "library.so+0x1f", or an address. Each key of labels becomes an axis; the key "type" becomes the first of these
+   axes. If a sample has several values for one key, the values form a path. Samples of Go that differ only in the
+   numeric label `bytes` are added up. */
 
 /* The format of pprof profiles. */
 HD__FORMAT(hd_format_pprof);
@@ -4238,23 +4272,24 @@ HD__FORMAT(hd_format_pprof);
 /* ============================================================================== >>pprof.write
    A function that writes the heaps of one dump of a process as a pprof profile, without gzip. */
 
-/* Writes heaps as a pprof profile. Each heap becomes two sample types, for example "inuse_objects" and "inuse_space";
-   for other kinds than live, the names begin with "peak_", "alloc_" or "temporary_". Live heaps come last, because
-   viewers show the last sample type first. If the heaps have several allocators, the name of the allocator is put
-   before these names. If an allocator already has the name of a sample type, this name is used. All heaps share their
-   call stacks. Each frame becomes a location, with function, file and line in separate fields. Other axes become
-   labels. Bytes that a breakdown leaves out get the function name "<other>", so the samples add up to the total of
-   the breakdown. Comments in the profile contain the process, the dump, the allocator, and a time that is not a date;
-   hd_read reads these comments. Standard errors are not written, but hd_read computes them from the sampling period.
-   A profile has only one period: if the heaps have different sampling intervals, the largest is written, with a
-   warning. drop_frames lists the functions of hd_options.hidden that call only hidden functions, so that lists of
-   pprof begin with the callers of these functions. hd_options.places gives mappings, addresses, symbols, first lines
-   of functions and columns. An address without a name is written without a function. Other facts of a file that was
-   read are not written. Equal heaps give equal bytes. Errors: errors of the output; HD_OUT_OF_MEMORY, HD_CANCELLED;
-   HD_LIMIT (also if the call stacks together take 2^31 bytes or more, as for a chain of 50,000 calls that all have
-   bytes); HD_UNSUPPORTED (several processes, dumps or times; together more than HD_MAX_AXES axes; more than 32
-   heaps); HD_OVERFLOW (a number of 2^63 or more); HD_INVALID (no heaps; two heaps with the same allocator and kind;
-   two axes with the same name). */
+/* Writes heaps as a pprof profile. Each heap becomes two sample types, for example "inuse_objects" and "inuse_space".
+   If a heap does not show live memory, the names begin with "peak_", "alloc_" or "temporary_". Live heaps come last,
+   because viewers show the last sample type first. If the heaps have several allocators, the names of sample types
+   begin with the name of the allocator. If the name of an allocator is already the name of a sample type, the writer
+   uses this name. All heaps share their call stacks. Each frame becomes a location, with function, file and line in
+   separate fields. Other axes become labels. Bytes that a breakdown leaves out get the function name "<other>", so
+   the samples add up to the total of the breakdown. Comments in the profile contain the process, the dump and the
+   allocator. If the time of the dump is not a date, a comment contains the time. hd_read reads these comments.
+   Standard errors are not written, but hd_read computes them from the sampling period. A profile has only one period:
+   if the heaps have different sampling intervals, the largest is written, with a warning. The field drop_frames lists
+   the functions of hd_options.hidden that call only hidden functions. So lists that pprof prints begin with the
+   callers of these functions. hd_options.places gives mappings, addresses, symbols, first lines of functions and
+   columns. An address without a name is written without a function. Other facts of a file that was read are not
+   written. Equal heaps give equal bytes. Errors: errors of the output; HD_OUT_OF_MEMORY, HD_CANCELLED; HD_LIMIT (also
+   if the call stacks together take 2^31 bytes or more, as for a chain of 50,000 calls that all have bytes);
+   HD_UNSUPPORTED (several processes, dumps or times; together more than HD_MAX_AXES axes; more than 32 heaps);
+   HD_OVERFLOW (a number of 2^63 or more); HD_INVALID (no heaps; two heaps with the same allocator and kind; two axes
+   with the same name). */
 HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
                                       hd_error *err);
 
@@ -4266,29 +4301,30 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
    row with cumulative bytes. A table can be CSV with a line of column names, as in RFC 4180, but with a single
    newline at the end of each line. A table can also be JSON lines, with one object per line.
 
-   The first columns are profile and time, and then the labels of the heaps, sorted by name. Next are process, pid,
-   start_us, dump, allocator, kind, sample_bytes, cumulative, stack and type. Each other axis has a column with the
-   prefix "axis_". The last columns are bytes, blocks, variance, unlisted, slack and stack_hash. The column
-   "cumulative" contains "self" for a cell, and "cumulative" for an entry. The column "profile" is a label; by
-   convention, it contains the file of the heap. Times have the format ISO 8601 in UTC, with microseconds if they are
-   not zero; if the clock of the dump has no date, times begin in 1970. Variances are in bytes squared with all
-   digits. In JSON, variances are strings, because most programs lose digits of long numbers. unlisted and slack come
-   from hd_rows of a merged breakdown. slack has a number for each axis of the heap, in the order of the columns; in
-   CSV, ";" separates these numbers, and in JSON, they are an array.
+   The first columns are "profile" and "time". The labels of the heaps, sorted by name, are the next columns. The
+   columns "process", "pid", "start_us", "dump", "allocator", "kind", "sample_bytes", "cumulative", "stack" and "type"
+   follow. Each other axis has a column with the prefix "axis_". The last columns are "bytes", "blocks", "variance",
+   "unlisted", "slack" and "stack_hash". The column "cumulative" contains "self" for a cell, and "cumulative" for an
+   entry. The column "profile" is a label; by convention, this label is the name of the heap's file. Times have the
+   format ISO 8601 in UTC, with microseconds if they are not zero; if the clock of the dump has no date, times begin
+   in 1970. Variances are in bytes squared with all digits. In JSON, variances are strings, because most programs lose
+   digits of long numbers. The columns "unlisted" and "slack" come from hd_rows of a merged breakdown. "slack" has a
+   number for each axis of the heap, in the order of the columns. In CSV, ";" separates these numbers. In JSON, these
+   numbers are an array.
 
    A call stack is written as its names, the outermost first. In JSON, a call stack is an array. In CSV, ";" separates
    the names; within a name, ";" is written as "\;" and "\" as "\\", and an empty name is "\e". Names are not changed
-   otherwise, also if they begin like a formula of a spreadsheet: import these columns as text. In CSV, bytes that are
-   not UTF-8 are unchanged. In JSON, such a byte becomes the character U+10FE00 plus the value of the byte, and so
-   does each byte of the characters U+10FE80 to U+10FEFF.
+   otherwise. A name may look like a formula of a spreadsheet, so import the columns with names as text. In CSV, bytes
+   that are not UTF-8 are unchanged. In JSON, such a byte becomes the character U+10FE00 plus the value of the byte,
+   and so does each byte of the characters U+10FE80 to U+10FEFF.
 
    In CSV, a missing value is an empty cell, and in JSON, it is null. Labels, the process, a time, a number of blocks
    and the value on an axis may be missing. In CSV, "" means the root of an axis, or an empty text. A heap without
    cells has one row without bytes.
 
-   stack_hash is the first 16 hexadecimal digits of the MD5 hash of the call stack. For the hash, each name is written
-   as its number of bytes in decimal digits, ":" and its bytes, the outermost name first. For example, the hash of
-   main;run is md5("4:main3:run"). */
+   The column "stack_hash" has the first 16 hexadecimal digits of the MD5 hash of the call stack. For the hash, each
+   name is written as its number of bytes in decimal digits, ":" and its bytes, the outermost name first. For example,
+   the hash of main;run is md5("4:main3:run"). */
 
 /* The two forms of a table: CSV and JSON lines. */
 typedef enum hd_rows_form {
@@ -4303,7 +4339,7 @@ typedef struct hd_rows_writer hd_rows_writer;
    HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_rows_writer *hd_rows_writer_create(hd_rows_form form, hd_out out, const hd_options *options,
                                                    hd_error *err);
-/* Adds columns for the labels and axes of a heap that is written later. Before you write the first heap, call this
+/* Adds columns for the labels and axes of a heap that is written later. Before the first heap is written, call this
    function for all heaps that have other labels or axes than the first heap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
    HD_UNSUPPORTED (more than 32 axes, stack and type included, or 256 labels in all), HD_INVALID (a label without a
    name, with the name of a column, or with the prefix "axis_"; after the first rows). */
@@ -4324,32 +4360,33 @@ HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows
                                      hd_out out, hd_error *err);
 
 /* ============================================================================= >>rows.heaps
-   Makes heaps from rows; >>rows.read explains the rules. */
+   Functions that make heaps from rows. >>rows.read explains the rules. */
 
 /* ============================================================================== >>rows.read
    hd_read reads tables (>>dump). Rows with the same process, dump, allocator, kind and labels form one heap, even if
-   other rows are between them. Rows with "self" form a profile, and rows with "cumulative" form a breakdown. Heaps
-   have the order of their first rows. Rows for the same cell of a profile are added up. A row without bytes, call
-   stack and other amounts stands for an empty heap. An entry of a breakdown has one row; a second total begins
-   another breakdown, for example if two files were concatenated. A heap that is written and read again is the same
-   heap, and gives the same bytes if it is written again. So the rows of hd_merger_finish_parts are a partial sum
-   without loss.
+   other rows are between them. Rows with "self" in the column "cumulative" form a profile, and rows with "cumulative"
+   form a breakdown. Heaps have the order of their first rows. Rows for the same cell of a profile are added up. A row
+   that has no bytes, no call stack and no other amounts stands for an empty heap. An entry of a breakdown has one
+   row; a second total begins another breakdown, for example if two files were concatenated. If a heap is written and
+   read again, the heap is the same. A second writing gives the same bytes. So the rows of hd_merger_finish_parts are
+   a partial sum without loss.
 
-   Columns may have any order, because they are found by name. Only the column bytes is required. Without the column
-   stack, a heap has no axis of call stacks. If columns are missing, the kind is "live", cumulative is "self", the
+   Columns may have any order, because they are found by name. Only the column "bytes" is required. Without the column
+   "stack", a heap has no axis of call stacks. If columns are missing, the kind is "live", "cumulative" is "self", the
    variance is 0, and all other data of the heap is unknown. Columns with other names become labels; in JSON, labels
    may be numbers too. If all cells of an axis are empty, the heap does not have this axis. Times may have a space
    instead of "T", and "+00" or nothing instead of "Z", as SQL engines write them. In JSON, a row may have other
    columns than the first row.
 
    A row is malformed if it has more or fewer cells than columns, or if a quote is not closed. A row is also malformed
-   if a number, kind or time is not valid, if a label has a 0 byte, or if stack_hash does not match the call stack. A
-   last line of CSV without a newline is malformed, because it is truncated. An entry that comes twice is malformed,
-   except the total. A whole heap is malformed if unlisted or slack is larger than the sum of all entries or than
-   2^56, or if the total is missing. In these cases, and if a sum exceeds 2^64 - 2 (HD_OVERFLOW), lenient reading
-   leaves out the row or heap with a warning. The reader cannot notice that whole rows are missing. Reading always
-   fails if two columns have the same name, if a column has no name, or if the column bytes is missing. HD_UNSUPPORTED
-   means more than 32 columns of axes, more than HD_MAX_AXES axes in one heap, or more than 256 labels. */
+   if a number, kind or time is not valid, if a label has a 0 byte, or if "stack_hash" does not match the call stack.
+   A last line of CSV without a newline is malformed, because it is truncated. A second row for one entry is
+   malformed, unless the entry is the total. A whole heap is malformed if its total is missing. A whole heap is also
+   malformed if "unlisted" or "slack" is larger than the sum of all entries, or larger than 2^56. In these cases, and
+   if a sum exceeds 2^64 - 2 (HD_OVERFLOW), lenient reading leaves out the row or heap with a warning. The reader
+   cannot notice that whole rows are missing. Reading always fails if two columns have the same name, if a column has
+   no name, or if the column "bytes" is missing. HD_UNSUPPORTED means more than 32 columns of axes, more than
+   HD_MAX_AXES axes in one heap, or more than 256 labels. */
 
 /* The format of tables in CSV. */
 HD__FORMAT(hd_format_rows);
@@ -4361,23 +4398,23 @@ HD__FORMAT(hd_format_rows_json);
 /* =================================================================================== >>dump
    The list of all formats, and the functions that read a file of any format. */
 
-/* Reads a dump of any format. The first bytes of the input decide the format, not the name of a file. If several
-   formats fit, the format with the highest result of hd_format.detect is used. hd_options.format selects a format by
-   its name. Errors and warnings contain the name of the format. A compressed input needs hd_options.unpackers;
-   offsets and lines in messages then refer to the decompressed text. The memory is at most a small multiple of the
-   heap dumps in the input. Other events of a trace are skipped; only their brackets and strings are checked. A trace
-   without heap dumps is not an error, and gives 0 heaps. The result is valid after the input was closed. Errors:
-   HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED (for example, the input is compressed and the unpacker is missing, or the
-   format can only be written), HD_MALFORMED, HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no
-   format has the name hd_options.format). */
+/* Reads a dump of any format. The first bytes of the input decide the format; the name of the file has no influence.
+   If several formats fit, the format with the highest result of hd_format.detect is used. hd_options.format selects a
+   format by its name. Errors and warnings contain the name of the format. A compressed input needs
+   hd_options.unpackers; offsets and lines in messages then refer to the decompressed text. The memory is at most a
+   small multiple of the heap dumps in the input. Other events of a trace are skipped; only their brackets and strings
+   are checked. A trace without heap dumps is not an error, and gives 0 heaps. The result is valid after the input was
+   closed. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED (for example, the input is compressed and the unpacker is
+   missing, or the format can only be written), HD_MALFORMED, HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED,
+   HD_INVALID (no format has the name hd_options.format). */
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err);
 /* Opens a file, reads it with hd_read, and closes the file. Errors: the errors of hd_read and hd_in_open. */
 HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options, hd_dump **dump, hd_error *err);
 /* Reads bytes in memory with hd_read. The bytes may be freed after the call. */
 HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_options *options,
                                       hd_dump **dump, hd_error *err);
-/* Reads an input as one format, whatever its first bytes are. If a program uses only hd_read_as, and is built with
-   -ffunction-sections -fdata-sections -Wl,--gc-sections, it contains no code of other formats.
+/* Reads an input as one format, whatever its first bytes are. A program that uses only hd_read_as contains no code of
+   other formats, if it is built with -ffunction-sections -fdata-sections -Wl,--gc-sections.
 
        if (!hd_read_as(&hd_format_v8, in, NULL, &dump, &err)) ... hd_dump_graph(dump), hd_dump_v8(dump)
 
