@@ -28,11 +28,11 @@
 
        // record the calls of your allocator
        hd_recorder *rec = hd_recorder_create(NULL, NULL);
-       HD_SCOPE("engine", "LoadLevel");            // names the work until the end of this C block
+       HD_SCOPE("engine", "LoadLevel");            // call stacks in this C block contain "LoadLevel"
        void *p = malloc(100);
        hd_record_alloc(rec, p, 100, "Texture");    // after allocating
 
-       // write the live blocks to a file that this library and Chromium's trace viewer read
+       // write the live blocks to a file for this library and for Chromium's trace viewer
        if (hd_recorder_write(rec, "live.json", NULL, &err)) puts(err.message);
 
        hd_record_free(rec, p);                     // before freeing
@@ -42,31 +42,33 @@
        // Another process can read a recording, even after a crash: set hd_recorder_desc.region (>>region).
 
    The library stores memory use in three kinds of objects.
-   A *profile* stores bytes by call stack and type. The call stacks form a tree, whose nodes are functions. The types
-   form a second tree. Each such tree is called an axis of the profile. A cell of the profile stores the bytes for one
-   node of every axis, without the bytes of callees (the self size).
-   A *breakdown* is a profile in which small entries are left out. An entry stores the bytes of a node with all its
-   children (the cumulative size). `<other>` is the name for bytes of entries that are left out.
-   A *graph* stores live objects and their references. The dominator tree of a graph is a breakdown.
-   An hd_heap is a profile or a breakdown with its process, dump, time and allocator. The functions for printing and
-   writing accept every hd_heap.
+   A *profile* stores the number of bytes for each call stack and type. The call stacks form a tree of functions. The
+   types form a second tree. Each tree of a profile is called an axis. A cell of a profile stores the bytes for one
+   node of every axis, for example for one call stack and one type. The bytes of a cell do not include the functions
+   that the call stack calls (the self size).
+   A *breakdown* is a summary of a profile that leaves out small entries. The bytes of an entry include all functions
+   that the entry's function calls (the cumulative size). The name `<other>` stands for all bytes that are left out.
+   A *graph* stores live objects and the references between objects. The library returns the dominator tree of a graph
+   as a breakdown.
+   An hd_heap is a profile or a breakdown, together with its process, dump, time and allocator. All functions for
+   printing and writing accept every hd_heap.
 
    OPTIONS: macros that a program can define before the #include
 
        HEAPDUMP_IMPLEMENTATION  compile the implementation in this source file
        HEAPDUMP_STATIC          make all functions static: this source file gets a private copy of the library
-       HEAPDUMP_API             the specifier of each declaration (default: extern)
-       HEAPDUMP_ASSERT(x)       checks the library's own invariants (default: no checks)
+       HEAPDUMP_API             the specifier before each public declaration (default: extern)
+       HEAPDUMP_ASSERT(x)       checks a condition that must hold inside the library (default: no checks)
        HEAPDUMP_NO_STDIO        does not include <stdio.h>, and leaves out hd_out_file
        HEAPDUMP_NO_SIMD         uses only portable code, without SSE2 and AVX2
-       HEAPDUMP_NO_THREADS      uses no locks and no thread-local variables, for programs with one thread (this is
-                                the default on WebAssembly's wasi)
-       HEAPDUMP_LARGE_BLOCK     on Linux, the default allocator maps blocks of this size in bytes or more directly
-                                from the OS, in large pages (default: 1 MiB; SIZE_MAX: never). The macro has no
-                                effect with AddressSanitizer, which must see every block
+       HEAPDUMP_NO_THREADS      for programs with one thread: the library uses no locks and no thread-local
+                                variables (default for WASI, a target of WebAssembly)
+       HEAPDUMP_LARGE_BLOCK     a size in bytes (default: 1 MiB; SIZE_MAX: no block is large). On Linux, the default
+                                allocator gets blocks of this size or more directly from the OS, in large pages. The
+                                macro has no effect in programs that are built with AddressSanitizer
        HEAPDUMP_STB_DS_H        the path of stb_ds (default: "stb_ds.h")
-       HD_MAX_AXES              the largest number of axes in a profile, 2 or more (default: 8). The value in the
-                                file with the implementation counts; other files may define another value
+       HD_MAX_AXES              the largest number of axes in a profile, 2 or more (default: 8). The library uses the
+                                value in the file with HEAPDUMP_IMPLEMENTATION; other files may define other values
        HEAPDUMP_NO_RECORDER     leaves out the functions that record allocations; HD_SCOPE then does nothing
        HEAPDUMP_NO_GRAPH        leaves out graphs of objects, and the formats .NET CF, Dart and V8
        HEAPDUMP_NO_CHROME       leaves out Chromium traces, memory dump providers, and hd_recorder_write
@@ -78,7 +80,8 @@
        HEAPDUMP_NO_PPROF        leaves out pprof
        HEAPDUMP_NO_ROWS         leaves out rows for SQL engines
 
-   FROM EARLIER VERSIONS: hd_read_as replaces the old functions for single formats. X is netcf, dart, v8 or memprof
+   FROM EARLIER VERSIONS: the function hd_read_as replaces the old functions for single formats. In this table, X is
+   netcf, dart, v8 or memprof
 
        hd_X_read(in, o, &doc, err)   hd_read_as(&hd_format_X, in, o, &dump, err), then hd_dump_X(dump); for memprof,
                                      set o->no_heaps
@@ -86,8 +89,8 @@
        hd_X_warning_count(doc)       hd_dump_warning_count(dump)
        hd_X_free(doc)                hd_dump_free(dump); hd_memprof_free frees only results of other calls
 
-   ROOMS: the parts of this file. To find a part, search for its tag; most tags occur twice, before the declarations
-   and before the implementation
+   ROOMS: the parts of this file. To find a part, search the file for the tag of the part, which begins with ">>".
+   Most tags occur twice: before the declarations and before the implementation
 
        >>platform            atomics, mutexes, pages of the OS
        >>text                status, errors, messages; strings
@@ -169,9 +172,9 @@
    NAMES
 
        hd_, HD_, HEAPDUMP_   prefixes of public names
-       _create, _free        make and free an object; freeing NULL is allowed
+       _create, _free        make and free an object; a _free function accepts NULL
        _desc, _options       _desc: options of a _create function; _options: options of another function
-       _count                the number of items; a function with an index returns each item
+       _count                the number of items; another function returns the item with a given index
        _memory               returns the bytes that an object uses
        _open, _next, _close  functions of a reader, which keeps only one record in memory
        _read, _write         read or write a whole file
@@ -181,20 +184,24 @@
 
    CONVENTIONS
 
-   A function that can fail returns hd_status; HD_OK is 0. If the function succeeds, it writes its results through its
-   last pointers. The argument `err` (hd_error *) may be NULL. The argument `options` may be NULL. Each option that is
-   zero has its default value.
-   Functions named _create return the new object, or NULL if they fail. Freeing NULL does nothing. Recording into a
-   NULL recorder does nothing, so a program keeps running if hd_recorder_create failed. For any other NULL argument, a
-   function returns HD_INVALID, NULL or zeros. If an index is too large, a function returns NULL, zeros,
-   or HD_NONE as the number of a node or object.
-   Two threads must not use one object at the same time, unless the comment of the object allows it. Two objects never
-   share state.
-   The library never prints, aborts or exits. The library checks all input: a damaged or hostile file cannot harm it.
-   Strings that the library returns (hd_str) are not NUL-terminated. A string is valid until its owner is freed.
+   A function that can fail returns hd_status; HD_OK is 0. A function that succeeds writes its results through its
+   last pointer arguments. The argument `err` (hd_error *) may be NULL. The argument `options` may be NULL. An option
+   that is zero has its default value.
+   A function with a name that ends in _create returns the new object, or NULL on failure. A call that frees NULL does
+   nothing. Recording into a NULL recorder does nothing, so a program keeps running if hd_recorder_create failed. For
+   any other NULL argument, a function returns HD_INVALID, NULL or zeros. If an index is too large, a function returns
+   NULL or zeros. For an index that is too large, a function that returns the number of a node or object returns
+   HD_NONE.
+   Two threads must not use one object at the same time, unless the comment of the object allows this. Two objects
+   never share state, so two threads can use two different objects.
+   The library never prints a message, and never ends the program. The library checks all input, so a damaged or
+   hostile file does no harm.
+   Strings that the library returns (hd_str) are not NUL-terminated. A string is valid until the object that owns the
+   string is freed.
 
-   INDEX: all functions by task, each with a file that uses the function. The files are in examples/; heapdump/ is the
-   command and recorder/ the preload library. tests/ stands for functions that only the tests use
+   INDEX: all functions by task, each with a file that uses the function. The files are in examples/. The directory
+   heapdump/ contains the command, and recorder/ contains the preload library. The word tests/ marks functions that
+   only the tests use
 
        Read a dump of any format
          read_dump.c         hd_read_file hd_dump_heap_count hd_dump_heap hd_dump_free
@@ -409,7 +416,7 @@
 #define HD_ZERO {0}
 #endif
 
-/* Rooms that need a room that is left out. */
+/* Without graphs of objects, the formats that need graphs are left out too. */
 #ifdef HEAPDUMP_NO_GRAPH
 #undef HEAPDUMP_NO_NETCF
 #undef HEAPDUMP_NO_DART
@@ -433,16 +440,16 @@ extern "C" {
 /* ==================================================================================== >>text
    Statuses, errors and strings. */
 
-/* The value of a number that stands for no node, no entry or no call stack. */
+/* The number that means "no node", "no entry" or "no call stack". */
 #define HD_NONE 0xffffffffu
-/* The value of a count that is unknown, because the file does not contain it. */
+/* The value of an unknown count: the file does not contain this count. */
 #define HD_UNKNOWN UINT64_MAX
 
 /* The result of a call that can fail. */
 typedef enum hd_status {
     HD_OK = 0,
-    HD_OUT_OF_MEMORY,    /* the allocator or the OS refused */
-    HD_LIMIT,            /* a bound of hd_limits was reached */
+    HD_OUT_OF_MEMORY,    /* the allocator or the OS has no memory left */
+    HD_LIMIT,            /* the call reached a limit of hd_limits */
     HD_IO,               /* reading, writing or renaming a file failed */
     HD_MALFORMED,        /* the input breaks the rules of its format */
     HD_UNKNOWN_FORMAT,   /* no reader knows the format of the input */
@@ -452,46 +459,49 @@ typedef enum hd_status {
     HD_CANCELLED         /* the progress callback returned false */
 } hd_status;
 
-/* Returns HEAPDUMP_VERSION of the implementation. If the result differs from HEAPDUMP_VERSION in the calling source
-   file, the program contains two versions of the library. */
+/* Returns the version of the compiled library, which is HEAPDUMP_VERSION of the implementation. If the result differs
+   from HEAPDUMP_VERSION in the calling source file, the program contains two versions of the library. */
 HEAPDUMP_API const char *hd_version(void);
 
-/* Returns the meaning of a status in words, for example "out of memory". The text is static, and never NULL. */
+/* Returns the meaning of a status in words, for example "out of memory". The returned text is static, and never
+   NULL. */
 HEAPDUMP_API const char *hd_status_text(hd_status status);
 
-/* The description of a failure. A call changes it only if the call fails. */
+/* The description of a failure. A call changes its hd_error only if the call fails. */
 typedef struct hd_error {
     hd_status status;
     uint64_t offset;     /* position of the failure in the input, in bytes; HD_UNKNOWN: no position */
     uint64_t line;       /* line in the input, from 1; 0: the input is not text */
     uint64_t column;     /* column in the line, from 1, in bytes; 0: unknown */
-    char message[232];   /* one line, NUL-terminated: expected X, found Y */
+    char message[232];   /* one line of text, such as "expected X, found Y" */
     const char *format;  /* name of the format that hd_read recognized, or NULL */
 } hd_error;
 
-/* Bytes, usually UTF-8, not NUL-terminated. */
+/* A string of bytes, usually UTF-8, without a NUL at its end. */
 typedef struct hd_str {
     const char *data;
     size_t len;
 } hd_str;
 
-/* Makes an hd_str from a NUL-terminated text, without copying the text. NULL gives the empty string. O(length). */
+/* Makes an hd_str from a NUL-terminated text, without copying the text. If `s` is NULL, the result is the empty
+   string. O(length). */
 HEAPDUMP_API hd_str hd_cstr(const char *s);
-/* Format and arguments of an hd_str for printf: printf("type " HD_FMT "\n", HD_ARG(name)). printf then prints the
-   bytes unchanged; for output to a terminal, use hd_visible. HD_ARG evaluates its argument several times. */
+/* HD_FMT and HD_ARG print an hd_str with printf: printf("type " HD_FMT "\n", HD_ARG(name)). printf writes the bytes
+   of the string unchanged. For output to a terminal, use hd_visible. HD_ARG evaluates its argument several times. */
 #define HD_FMT "%.*s"
 #define HD_ARG(s) (int)((s).len < 0x7fffffff ? (s).len : 0x7fffffff), ((s).data ? (s).data : "")
 /* Returns whether both strings have the same bytes. */
 HEAPDUMP_API bool hd_str_equal(hd_str a, hd_str b);
-/* Compares two strings byte by byte; a prefix comes before the longer string. Returns <0, 0 or >0. */
+/* Compares two strings byte by byte; a prefix comes before the longer string. Returns a negative number, 0 or a
+   positive number. */
 HEAPDUMP_API int hd_str_compare(hd_str a, hd_str b);
-/* Returns the next piece of *text that is safe to print, and removes this piece from *text. At the end of *text, it
-   returns the empty string. In the result, "?" replaces each control character, line break, writing direction mark,
-   and each byte that is not UTF-8:
+/* Returns the next piece of *text that is safe to print, and removes this piece from *text. At the end of *text, the
+   function returns the empty string. The function replaces control characters, line breaks, marks of the writing
+   direction and bytes that are not UTF-8 by "?":
 
        for (hd_str piece; (piece = hd_visible(&name)).len;) fwrite(piece.data, 1, piece.len, stdout);
 
-   Names and texts of a dump are unchecked bytes of the file, so a program should print them with this function. The
+   Names and texts of a dump are unchecked bytes of the file, so a program should print them with hd_visible. The
    messages of hd_error and functions such as hd_print_tree already use hd_visible. */
 HEAPDUMP_API hd_str hd_visible(hd_str *text);
 
@@ -499,83 +509,88 @@ HEAPDUMP_API hd_str hd_visible(hd_str *text);
    Allocators, limits, options and reports of a call. */
 
 /* An allocator. `allocate` works like realloc. If `block` is NULL, `allocate` allocates a new block. If `size` is 0,
-   `allocate` frees the block and returns NULL. Otherwise it resizes the block. The returned memory is aligned for any
-   type. If `allocate` fails, it returns NULL and changes nothing. old_size is the size of the block. An hd_allocator
-   of zeros uses realloc of the C library; on Linux, it maps large blocks from the OS (HEAPDUMP_LARGE_BLOCK). */
+   `allocate` frees `block` and returns NULL. In all other cases, `allocate` resizes `block`. The returned memory is
+   aligned for any type. On failure, `allocate` returns NULL and changes nothing. The argument old_size is the current
+   size of `block`. An hd_allocator of zeros uses realloc of the C library. On Linux, this default allocator gets
+   large blocks directly from the OS (HEAPDUMP_LARGE_BLOCK). */
 typedef struct hd_allocator {
     void *(*allocate)(void *user, void *block, size_t old_size, size_t size);
     void *user;
 } hd_allocator;
 
-/* Returns an allocator of whole pages of the OS. This allocator never calls malloc, so it is safe in a malloc hook
-   and in a signal handler. Each block takes at least one page, so use this allocator only for large blocks. */
+/* Returns an allocator that gets whole memory pages from the OS. This allocator never calls malloc, so it is safe in
+   a malloc hook and in a signal handler. Each block takes at least one page, so use this allocator only for large
+   blocks. */
 HEAPDUMP_API hd_allocator hd_page_allocator(void);
 
-/* An amount of memory: reserved address space, and the part of this space that can take physical memory. */
+/* An amount of memory: `reserved` is the size of the address space, and `resident` is the part of this address space
+   that can take physical memory. */
 typedef struct hd_memory {
     uint64_t reserved, resident;
 } hd_memory;
 
-/* Limits of one call. A limit of zero means the default in brackets. If a call reaches a limit, it returns HD_LIMIT,
-   and the message names the limit. */
+/* Limits of one call. A limit of zero means the default value, which is in brackets below. A call that reaches a
+   limit returns HD_LIMIT, and the error message names the limit. */
 typedef struct hd_limits {
     uint64_t max_memory;   /* the largest number of bytes that the call may use at any time [unlimited] */
     uint32_t max_depth;    /* nesting of brackets in the input, up to 1024 [512] */
     uint64_t max_records;  /* the largest number of entries, of frames and of cells [2^32 - 2] */
-    uint64_t taken;        /* private: bytes of max_memory that the outer call has taken */
+    uint64_t taken;        /* private: bytes of max_memory that the outer call already uses */
 } hd_limits;
 
 struct hd_unpacker;
 
-/* The source of object sizes in heap dumps of Java VMs, which contain no sizes: hd_options.layout. */
+/* Values of hd_options.layout, for heap dumps of Java VMs. These files contain no object sizes, so the library
+   computes the sizes from a layout. */
 enum {
-    HD_LAYOUT_FOUND = 0,         /* the layout of the VM, found by the distances between objects */
+    HD_LAYOUT_FOUND = 0,         /* the layout that fits the distances between objects */
     HD_LAYOUT_COMPRESSED = 1,    /* references of 4 bytes */
     HD_LAYOUT_WIDE = 2,          /* references of 8 bytes */
-    HD_LAYOUT_FILE = 3           /* the bytes of fields and elements in the file, without headers and padding */
+    HD_LAYOUT_FILE = 3           /* count only fields and elements in the file, no headers and no padding */
 };
 
-/* Options of calls that read, condense or write heaps. Zeros are the defaults. */
+/* Options of calls that read, condense or write heaps. A zero means the default value, which is in brackets below. */
 typedef struct hd_options {
     hd_allocator allocator;
     hd_limits limits;
     const struct hd_unpacker *unpackers; /* decompressors for input, such as gzip and zstd (>>io) [none] */
     size_t unpacker_count;
     const char *format;    /* name of the format of the input [recognized by the first bytes] */
-    /* Leave out each malformed piece of the input with a warning, instead of failing. Some warnings do not report
-       malformed input: they also come without this option, and hd_dump_warning_count does not count them. */
+    /* Leave out each malformed piece of the input with a warning. By default, a malformed piece makes the call fail.
+       Some warnings do not report malformed input. These warnings do not depend on `lenient`, and
+       hd_dump_warning_count does not count these warnings. */
     bool lenient;
     void (*warning)(void *warning_user, const hd_error *warning);
     void *warning_user;
-    /* The library calls `progress` about once per megabyte. `done` is the number of bytes (or cells) that are done,
-       and `total` is the number of all bytes, or HD_UNKNOWN. If `progress` returns false, the call ends with
+    /* The library calls `progress` about once per megabyte. `done` is the number of processed bytes (or cells), and
+       `total` is the number of all bytes, or HD_UNKNOWN. If `progress` returns false, the call ends with
        HD_CANCELLED. */
     bool (*progress)(void *progress_user, uint64_t done, uint64_t total);
     void *progress_user;
-    bool no_heaps;         /* read MemProf profiles only as documents, without heaps */
-    bool decimal_sizes;    /* read sizes as decimal numbers where the format allows both (>>netcf.read) */
-    bool soft_weak;        /* soft references do not keep objects alive, as if memory were short [they do] */
+    bool no_heaps;         /* read a MemProf file only as a document, and make no heaps from it */
+    bool decimal_sizes;    /* read sizes in .NET CF dumps as decimal instead of hexadecimal numbers */
+    bool soft_weak;        /* soft references keep no objects alive [soft references keep objects alive] */
     uint32_t layout;       /* HD_LAYOUT_, for heap dumps of Java VMs */
-    const struct hd_format *formats; /* the program's own formats, for hd_read. If several formats recognize an input,
-                                        the format with the highest result of `detect` reads it; if results are equal,
-                                        the first of these formats (>>dump.model) */
+    const struct hd_format *formats; /* formats that the program adds to hd_read. If several formats recognize an
+                                        input, hd_read uses the format with the highest result of `detect`, or the
+                                        first of equal results (>>dump.model) */
     size_t format_count;
     const struct hd_places *places; /* code locations of the written frames (>>places) [none] */
     const struct hd_values *values; /* values of the objects of the written graph (>>dump.model) [none] */
     /* Calls that write a file compress data with `deflate`. `deflate` compresses `size` bytes into a zlib stream of
        at most `capacity` bytes at `to`, and returns the size of the stream. If `deflate` returns 0, the data is
-       stored uncompressed. If `deflate` calls compress2 of zlib with level 9, the output has the same bytes as the
-       output of LLVM [no compression] */
+       stored uncompressed. If `deflate` calls compress2 of zlib with level 9, the file has the same bytes as a file
+       that LLVM writes [no compression] */
     size_t (*deflate)(void *deflate_user, void *to, size_t capacity, const void *data, size_t size);
     void *deflate_user;
-    /* Returns whether a function belongs to an allocator or a runtime. Some formats can mark such functions, so that
-       viewers hide them (>>pprof.write) [malloc and similar functions, operator new] */
+    /* Returns true if a function belongs to an allocator or a runtime. Some formats can mark these functions, so that
+       viewers hide them (>>pprof.write) [true for malloc, similar functions and operator new] */
     bool (*hidden)(void *hidden_user, hd_str frame);
     void *hidden_user;
 } hd_options;
 
 /* A reporter passes errors, warnings and progress of a reading call to the caller. Every function that reads a format
-   uses a reporter; this includes the program's own formats in hd_options.formats. */
+   uses a reporter. A program that adds a format (hd_options.formats) also uses a reporter. */
 typedef struct hd_reporter {
     hd_options options;
     uint64_t warning_count;      /* malformed pieces that were left out */
@@ -583,12 +598,12 @@ typedef struct hd_reporter {
     hd_error error;              /* private: the last report */
 } hd_reporter;
 
-/* Reports a fault in the input; `found` has its status, position and message. With hd_options.lenient, a malformed or
-   too large piece becomes a warning: hd_report counts the warning and returns HD_OK, and the caller must leave the
-   piece out. Otherwise hd_report fills `err` and returns the status. */
+/* Reports a fault in the input. `found` contains the status, position and message of the fault. If hd_options.lenient
+   is set, hd_report counts a malformed or too large piece as a warning and returns HD_OK. The caller must then leave
+   out the piece. In all other cases, hd_report fills `err` and returns the status of `found`. */
 HEAPDUMP_API hd_status hd_report(hd_reporter *reporter, const hd_error *found, hd_error *err);
-/* Reports progress. A format's `read` can call this function often: the function calls hd_options.progress only about
-   once per megabyte. Errors: HD_CANCELLED. */
+/* Reports progress. A function that reads a format can call hd_report_progress often, because hd_report_progress
+   calls hd_options.progress only about once per megabyte. Errors: HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_report_progress(hd_reporter *reporter, uint64_t done, uint64_t total, hd_error *err);
 
 /* ================================================================================= >>numbers
@@ -600,18 +615,18 @@ typedef struct hd_u128 {
 } hd_u128;
 
 /* ===================================================================================== >>io
-   Inputs and outputs are small structs, which are passed by value. The function that creates an input also closes the
+   Inputs and outputs are small structs, which are passed by value. The code that creates an input must also close the
    input. */
 
 /* Reads up to `capacity` bytes into `buffer`. Returns the number of bytes, 0 at the end of the input, or -1 on
    failure. */
 typedef int64_t (*hd_read_fn)(void *user, void *buffer, size_t capacity);
 
-/* An input is bytes in memory (data, size) or a callback (read, user). A callback input can be read only once. If
-   `size` of a callback input is set, the callback must deliver exactly `size` bytes. */
+/* An input is an array of bytes in memory (data, size) or a callback function (read, user). A callback input can be
+   read only once. If `size` of a callback input is set, the callback must deliver exactly `size` bytes. */
 typedef struct hd_in {
     const uint8_t *data;
-    uint64_t size;         /* number of bytes; 0 for a callback: unknown */
+    uint64_t size;         /* number of bytes; for a callback, 0 means unknown */
     hd_read_fn read;
     void *user;
     uint32_t source;       /* private: the kind of file that hd_in_open opened */
@@ -619,37 +634,37 @@ typedef struct hd_in {
 
 /* Returns an input of `size` bytes in memory. The bytes must stay valid until the input is closed. */
 HEAPDUMP_API hd_in hd_in_memory(const void *data, size_t size);
-/* Returns an input that calls `read` for each buffer, until `read` returns 0. */
+/* Returns an input that gets its bytes from calls of `read`, until `read` returns 0. */
 HEAPDUMP_API hd_in hd_in_callback(hd_read_fn read, void *user);
-/* Opens a file by name, as a callback input. For a regular file, `size` of the input is the current size of the file.
-   Pipes and devices are read to their end. If another process truncates the file during reading, the reading call
-   returns HD_IO. Close the input with hd_in_close. Errors: HD_IO. */
+/* Opens a file by name. The input is a callback that reads the file. For a regular file, `size` of the input is the
+   current size of the file. Pipes and devices are read to their end. If another process truncates the file during
+   reading, the reading call returns HD_IO. Close the input with hd_in_close. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
 /* Opens a file by name and maps the file into memory (data, size) if possible. Use this function only for files that
-   no other process changes: if another process truncates the file, this process dies from SIGBUS. Mapping saves
-   memory for formats that need the whole file in memory: raw and indexed MemProf profiles. Mapping makes the reading
-   of traces, .NET CF dumps and Dart snapshots no faster, because page faults cost as much as copying. Mapped pages
-   count as memory of the program. Errors: HD_IO. */
+   no other process changes: if another process truncates the file, the signal SIGBUS ends this process. Mapping saves
+   memory for formats that need the whole file in memory: raw and indexed MemProf profiles. Mapping does not make the
+   reading of traces, .NET CF dumps and Dart snapshots faster, because page faults cost the same time as copying. The
+   OS counts mapped pages as memory of the program. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *err);
 /* Closes a file that hd_in_open or hd_in_open_mapped opened. Other inputs need not be closed. */
 HEAPDUMP_API void hd_in_close(hd_in *in);
 
 /* A window is the part of an input that a parser can read: the bytes from `at` up to `end`. The parser moves `at`
-   forward. For an input in memory, the window contains the whole input. For a callback, the window contains one
-   buffer after the other. For a mapped file, the window contains a part of the file, and the library releases pages
-   that the parser has passed. A format's `read` gets a window from hd_dump_window. */
+   forward. For an input in memory, the window contains the whole input. For a callback, the window contains one part
+   of the input at a time. For a mapped file, the window contains a part of the file, and the library releases pages
+   that the parser has passed. A function that reads a format gets its window from hd_dump_window. */
 typedef struct hd_window {
     const uint8_t *at, *end;
-    bool ended;                  /* `end` is the end of the input */
-    bool text;                   /* count lines, which takes about 0.1 ns per byte; set this member before the first
-                                    hd_window_fill */
+    bool ended;                  /* true if `end` is the end of the input */
+    bool text;                   /* true: the library counts lines, which takes about 0.1 ns per byte. Set `text`
+                                    before the first hd_window_fill */
     bool failed, refused;        /* these and all following members are private. failed: all later calls fail;
                                     refused: out of memory */
     const uint8_t *start;
     uint64_t base;               /* offset of start in the input */
     const uint8_t *counted;      /* position in the window up to which lines are counted */
     uint64_t lines;              /* newlines before `counted` */
-    const uint8_t *released;     /* pages of a mapped file before this are released */
+    const uint8_t *released;     /* pages of a mapped file before this address are released */
     hd_in in;
     struct hd__mem *mem;
     uint8_t *buffer;
@@ -657,29 +672,30 @@ typedef struct hd_window {
 } hd_window;
 
 /* Extends the window to at least `want` bytes from `at` on, or to the end of the input. Bytes before `at` are
-   dropped. The bytes from `at` on stay in the window, but may get another address. The window needs at most twice the
-   memory of `want` bytes and of the bytes that it already has. Errors: HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT;
-   HD_MALFORMED (the compressed input is damaged). */
+   dropped. The bytes from `at` on stay in the window, but may move to another address. The memory of the window is at
+   most twice the sum of `want` and the bytes that are already in the window. Errors: HD_IO, HD_OUT_OF_MEMORY,
+   HD_LIMIT; HD_MALFORMED (the compressed input is damaged). */
 HEAPDUMP_API hd_status hd_window_fill(hd_window *window, uint64_t want, hd_error *err);
 /* Returns the offset of `at` in the input. */
 HEAPDUMP_API uint64_t hd_window_offset(const hd_window *window);
-/* Returns the number of bytes from `at` to the end of the input. If the size of the input is unknown, it returns the
-   number of bytes from `at` to `end`. */
+/* Returns the number of bytes from `at` to the end of the input. If the size of the input is unknown, the function
+   returns the number of bytes from `at` to `end`. */
 HEAPDUMP_API uint64_t hd_window_left(const hd_window *window);
-/* Returns the number of the line that contains an offset, from 1, or 0 if `text` is not set. For an offset before the
-   window, it returns the line of the window's start. The time is linear in the distance to the offset of the last
-   call. */
+/* Returns the number of the line at `offset`. The first line is 1; the result is 0 if `text` is not set. For an
+   offset before the window, the function returns the line at the start of the window. The time is linear in the
+   distance between `offset` and the offset of the last call. */
 HEAPDUMP_API uint64_t hd_window_line(hd_window *window, uint64_t offset);
 
-/* A decompressor for hd_options. The library contains no decompressor. examples/unpack.h has a decompressor for gzip,
-   which needs zlib. examples/heapdump/shell/unpack.c has decompressors for zstd and xz. */
+/* A decompressor that a program adds in hd_options.unpackers. The library contains no decompressor. examples/unpack.h
+   has a decompressor for gzip, which needs zlib. examples/heapdump/shell/unpack.c has decompressors for zstd and
+   xz. */
 typedef struct hd_unpacker {
     const char *name;            /* "gzip", for messages */
     const char *magic;           /* first bytes of compressed input; no byte may be 0 */
-    /* Opens a stream that decompresses the bytes that packed(packed_user, ...) returns. If the input has several
-       compressed parts one after the other, the stream decompresses all of them. Returns NULL if out of memory.
-       Memory from `allocator` is limited to max_memory, and to 256 MiB at a time. allocator, packed and packed_user
-       stay valid until `close` is called. */
+    /* Opens a stream, which gets compressed bytes from packed(packed_user, ...) and decompresses these bytes. If the
+       input has several compressed parts one after the other, the stream decompresses all parts. Returns NULL if out
+       of memory. Memory from `allocator` is limited to max_memory, and to 256 MiB at a time. The arguments allocator,
+       packed and packed_user stay valid until `close` is called. */
     void *(*open)(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user);
     /* Reads decompressed bytes, like hd_read_fn. Returns -1 if the compressed bytes are damaged, end too early or
        cannot be read, or if the allocator has no memory. */
@@ -688,11 +704,11 @@ typedef struct hd_unpacker {
     void *user;                  /* argument of open */
 } hd_unpacker;
 
-/* Writes all `size` bytes and returns HD_OK, or returns HD_IO or another failure. The library returns this failure to
-   its caller. */
+/* Writes all `size` bytes and returns HD_OK. On failure, returns HD_IO or another status, which the library returns
+   to its caller. */
 typedef hd_status (*hd_write_fn)(void *user, const void *data, size_t size);
 
-/* An output: a function and its argument. */
+/* An output: a function that writes bytes, and the first argument of this function. */
 typedef struct hd_out {
     hd_write_fn write;
     void *user;
@@ -705,25 +721,25 @@ typedef struct hd_buffer {
     hd_allocator allocator;
 } hd_buffer;
 
-/* Reads a whole input into memory, with the allocator and max_memory of the options. The call overwrites `buffer`;
-   free the buffer with hd_buffer_free. If the call fails, `buffer` is unchanged. Errors: HD_IO, HD_OUT_OF_MEMORY,
-   HD_LIMIT. */
+/* Reads a whole input into memory, with the allocator and max_memory of the options. The call overwrites all members
+   of `buffer`. Free the new bytes with hd_buffer_free. If the call fails, `buffer` is unchanged. Errors: HD_IO,
+   HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_in_load(hd_in in, const hd_options *options, hd_buffer *buffer, hd_error *err);
 
-/* Returns an output that passes all its bytes to `write`, in order. */
+/* Returns an output that passes all written bytes to the function `write`, in order. */
 HEAPDUMP_API hd_out hd_out_callback(hd_write_fn write, void *user);
-/* Returns an output that appends to a buffer. If the buffer cannot grow, writing returns HD_OUT_OF_MEMORY, and the
-   buffer keeps the bytes of earlier calls. */
+/* Returns an output that appends to a buffer. If the buffer cannot grow, a write returns HD_OUT_OF_MEMORY, and the
+   buffer keeps the bytes of earlier writes. */
 HEAPDUMP_API hd_out hd_out_memory(hd_buffer *buffer);
 #ifndef HEAPDUMP_NO_STDIO
-/* Returns an output to a stream. The caller flushes and closes the stream. Errors: HD_IO. */
+/* Returns an output that writes to a stream of <stdio.h>. The caller flushes and closes the stream. Errors: HD_IO. */
 HEAPDUMP_API hd_out hd_out_file(FILE *file);
 #endif
-/* Frees the bytes of a buffer and empties it. */
+/* Frees the bytes of a buffer. The buffer is then empty. */
 HEAPDUMP_API void hd_buffer_free(hd_buffer *buffer);
 
-/* A buffered writer of text. After the first failure, all later calls do nothing and hd_sink_end returns the failure,
-   so a program needs to check only hd_sink_end. */
+/* A writer for text with a buffer. After the first failure, all later calls do nothing. hd_sink_end returns this
+   failure, so a program needs to check only the result of hd_sink_end. */
 typedef struct hd_sink {
     hd_out out;
     hd_status status;            /* status of the first call that failed, or HD_OK */
@@ -731,7 +747,7 @@ typedef struct hd_sink {
     char buffer[4096];
 } hd_sink;
 
-/* Starts a text on an output; `sink` needs no initialization. */
+/* Starts a text for an output. The caller need not initialize `sink`. */
 HEAPDUMP_API void hd_sink_begin(hd_sink *sink, hd_out out);
 /* Writes bytes unchanged. */
 HEAPDUMP_API void hd_sink_put(hd_sink *sink, const char *data, size_t size);
@@ -739,17 +755,19 @@ HEAPDUMP_API void hd_sink_put(hd_sink *sink, const char *data, size_t size);
 HEAPDUMP_API void hd_sink_str(hd_sink *sink, hd_str text);
 /* Writes a NUL-terminated string unchanged. */
 HEAPDUMP_API void hd_sink_cstr(hd_sink *sink, const char *text);
-/* Writes the digits of a number, without leading zeros. base: 10, or 16 (lower case). */
+/* Writes the digits of a number, without leading zeros. `base` is 10 or 16; hexadecimal digits are in lower case. */
 HEAPDUMP_API void hd_sink_number(hd_sink *sink, uint64_t value, unsigned base);
-/* Writes the buffered bytes. Errors: the error of the output, with the message "writing " `what` " failed". */
+/* Writes the buffered bytes. Errors: the error of the output, with the message "writing WHAT failed" (WHAT is the
+   argument `what`). */
 HEAPDUMP_API hd_status hd_sink_end(hd_sink *sink, const char *what, hd_error *err);
 
-/* A file that appears under its final name only when it is complete. The library writes the file under a temporary
-   name in the same directory, and then renames it. Only the owner can read and write a new file (mode 0600, less the
-   umask). If the file replaces an older file of the same owner, it gets the permissions of the older file, but no
-   set-id bits. The library follows symbolic links like the kernel. If the target of a link does not exist, the
-   library first creates an empty file there. The library writes to devices and pipes directly. The functions for an
-   hd_file do not call malloc, and are async-signal-safe on POSIX. */
+/* A file that appears under its final name only when the file is complete. The library writes the file under a
+   temporary name in the same directory, and then renames the file. Only the owner can read and write a new file (mode
+   0600 without the bits of the umask). A file that replaces an older file of the same owner gets the permissions of
+   the older file. The set-user-ID and set-group-ID bits are not copied. The library follows symbolic links like the
+   kernel. If the target of a link does not exist, the library first creates an empty file as the target. The library
+   writes to devices and pipes directly. The functions for an hd_file do not call malloc, and are async-signal-safe on
+   POSIX. */
 typedef struct hd_file {
     int fd;
     int directory;               /* descriptor of the directory of the file; -1 for devices and pipes */
@@ -766,28 +784,30 @@ typedef struct hd_file {
    empty or too long path). */
 HEAPDUMP_API hd_status hd_file_create(const char *path, hd_file *file, hd_error *err);
 /* Like hd_file_create, for a default name, which other users can guess. In a directory that other users can write to,
-   the call follows no link, and replaces only a file of the same owner. Otherwise this call or hd_file_commit returns
-   HD_IO. */
+   the call follows no link, and replaces only a file of the same owner. If the name is a link or a file of another
+   user, this call or hd_file_commit returns HD_IO. */
 HEAPDUMP_API hd_status hd_file_create_default(const char *path, hd_file *file, hd_error *err);
-/* Returns the output to the temporary file, until hd_file_commit or hd_file_discard. */
+/* Returns an output that writes to the temporary file. The output is valid until hd_file_commit or
+   hd_file_discard. */
 HEAPDUMP_API hd_out hd_file_out(hd_file *file);
-/* Renames the temporary file to its final name, and closes the file. If this fails, the temporary file is removed,
-   and an older file with the final name is unchanged. Errors: HD_IO. */
+/* Renames the temporary file to its final name, and closes the file. If the call fails, the temporary file is
+   removed, and an older file with the final name is unchanged. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_file_commit(hd_file *file, hd_error *err);
-/* Removes the temporary file, so that no file appears under the final name. Does nothing after hd_file_commit. */
+/* Removes the temporary file, so that no file appears under the final name. The call does nothing after
+   hd_file_commit. */
 HEAPDUMP_API void hd_file_discard(hd_file *file);
 
 /* ================================================================================== >>lines
-   Functions that read a text line by line. The library's own text formats use them, and a program can use them for
-   its own formats (hd_options.formats). */
+   Functions that read a text line by line. The library reads its text formats with these functions. A program can use
+   these functions for its own formats (hd_options.formats). */
 
-/* The lines of a text. A line ends with LF or CR LF; these bytes are not part of the line. The last line may lack
-   them. A line may contain all other bytes, also NUL. The library does not copy a line: pointers into the line are
-   valid until the next call that moves the window. */
+/* The lines of a text. A line ends with LF or CR LF; these bytes are not part of the line. The last line of a text
+   may end without LF. A line may contain all other bytes, also NUL. The library does not copy a line: pointers into
+   the line are valid until the next call that moves the window. */
 typedef struct hd_lines {
     hd_window *window;           /* window.at is the start of the next line */
     hd_reporter *reporter;
-    hd_error *err;               /* calls that fail fill this error; may be NULL */
+    hd_error *err;               /* a call that fails fills *err; `err` may be NULL */
     const char *start, *end;     /* the current line; start NULL: end of the text */
     const char *at;              /* the parser's position in the line; callers may move it */
     uint64_t number;             /* number of the current line, from 1 */
@@ -798,41 +818,42 @@ typedef struct hd_lines {
     uint64_t breaks, before;     /* private: number of LFs in the line; at the end, size of a last line without LF */
 } hd_lines;
 
-/* Makes an hd_lines, before the first line of a window. All three arguments must stay valid while the hd_lines is
-   used. A format's `read` gets the window from hd_dump_window, and the reporter from hd_dump_reporter. */
+/* Makes an hd_lines for a window. hd_lines_next then moves to the first line. All three arguments must stay valid
+   while the hd_lines is used. A function that reads a format gets the window from hd_dump_window, and the reporter
+   from hd_dump_reporter. */
 HEAPDUMP_API hd_lines hd_lines_of(hd_window *window, hd_reporter *reporter, hd_error *err);
-/* Moves to the next line, and reports progress. `at` is then the start of the line; a byte order mark at the start of
+/* Moves to the next line, and reports progress. `at` is then the start of the line. A byte order mark at the start of
    the text is skipped. A line of more than 2^28 bytes is malformed; in lenient mode, such a line is skipped. The call
-   costs a memchr, and a copy only if the window must grow. Errors: errors of hd_window_fill, HD_MALFORMED,
-   HD_CANCELLED. */
+   finds the end of the line with memchr, and copies bytes only if the window must grow. Errors: errors of
+   hd_window_fill, HD_MALFORMED, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_lines_next(hd_lines *lines);
 /* Extends the line across line breaks, so that the line ends `size` bytes after `at`. Use this function for formats
-   that store the length of a text. *whole becomes false and the line stays unchanged if the text has fewer bytes, or
-   if no line ends there. Errors: errors of hd_window_fill. */
+   that store the length of a text. If the text has fewer bytes, or if no line ends at this position, *whole becomes
+   false and the line stays unchanged. Errors: errors of hd_window_fill. */
 HEAPDUMP_API hd_status hd_lines_extend(hd_lines *lines, size_t size, bool *whole);
 /* Returns the offset of `at` in the input. */
 HEAPDUMP_API uint64_t hd_lines_offset(const hd_lines *lines);
-/* If the line continues with this text at `at`, moves `at` behind the text and returns true. Otherwise returns
-   false. */
+/* If the line contains `text` at the position `at`, the call moves `at` behind this text and returns true. If not,
+   the call returns false and moves nothing. */
 HEAPDUMP_API bool hd_lines_take(hd_lines *lines, const char *text);
 /* Moves `at` behind spaces and tabs. */
 HEAPDUMP_API void hd_lines_skip_spaces(hd_lines *lines);
 /* Returns whether only spaces and tabs are left in the line. */
 HEAPDUMP_API bool hd_lines_done(hd_lines *lines);
 /* Reads a number in base 2 to 16, with digits in upper or lower case. If the line has a number at `at`, the call
-   moves `at` behind the number, fills *value and returns NULL. Otherwise the call changes nothing, and returns the
-   expected text for hd_lines_wrong. */
+   moves `at` behind the number, fills *value and returns NULL. If not, the call changes nothing, and returns a text
+   for the argument `expected` of hd_lines_wrong. */
 HEAPDUMP_API const char *hd_lines_number(hd_lines *lines, unsigned base, uint64_t *value);
-/* Makes an error for the position `at`. The message has the expected and the found text. */
+/* Makes an error for the position `at`. The message of the error contains the expected and the found text. */
 HEAPDUMP_API hd_error hd_lines_error(const hd_lines *lines, hd_status status, const char *expected);
 /* Reports malformed input at `at`, with the message of hd_lines_error. In lenient mode, the call returns HD_OK, and
-   the caller must leave the piece out. */
+   the caller must leave out the malformed piece. */
 HEAPDUMP_API hd_status hd_lines_wrong(hd_lines *lines, const char *expected);
 
 /* =================================================================================== >>json
-   A writer for JSON that needs only a small buffer. A program opens an object or array, writes its members, and
-   closes it; the writer adds commas and quotes. After the first failure, all later calls do nothing and
-   hd_json_finish returns the failure, so a program needs to check only hd_json_finish. */
+   A writer for JSON that needs only a small buffer. A program opens an object or array, writes the members, and
+   closes the object or array. The writer adds commas and quotes. After the first failure, all later calls do nothing.
+   hd_json_finish returns this failure, so a program needs to check only the result of hd_json_finish. */
 
 #define HD_JSON_DEPTH 64
 
@@ -844,7 +865,7 @@ typedef struct hd_json {
     bool newline;
 } hd_json;
 
-/* Starts a text on an output; `json` needs no initialization. */
+/* Starts a JSON text for an output. The caller need not initialize `json`. */
 HEAPDUMP_API void hd_json_begin(hd_json *json, hd_out out);
 /* Opens an object. Next, write the keys and values of the object, and then call hd_json_end. */
 HEAPDUMP_API void hd_json_object(hd_json *json);
@@ -856,8 +877,8 @@ HEAPDUMP_API void hd_json_end(hd_json *json);
 HEAPDUMP_API void hd_json_key(hd_json *json, const char *key);
 /* Like hd_json_key, for a string that is not NUL-terminated. */
 HEAPDUMP_API void hd_json_key_str(hd_json *json, hd_str key);
-/* Writes a string. Quotes, backslashes, lone surrogates (of three bytes each) and the characters that hd_visible
-   replaces are escaped. Other bytes that are not UTF-8 become U+FFFD. */
+/* Writes a string. The call escapes quotes, backslashes, lone surrogates (three bytes each) and all characters that
+   hd_visible replaces. Other bytes that are not UTF-8 become U+FFFD. */
 HEAPDUMP_API void hd_json_str(hd_json *json, hd_str value);
 /* Like hd_json_str, for a NUL-terminated string. */
 HEAPDUMP_API void hd_json_cstr(hd_json *json, const char *value);
@@ -875,22 +896,23 @@ HEAPDUMP_API void hd_json_bool(hd_json *json, bool value);
 HEAPDUMP_API void hd_json_null(hd_json *json);
 /* Writes a line break before the next value. */
 HEAPDUMP_API void hd_json_newline(hd_json *json);
-/* Writes the buffered bytes and ends the text. Errors: HD_INVALID (an object or array was not closed, or closed
+/* Writes the buffered bytes and ends the JSON text. Errors: HD_INVALID (an object or array was not closed, or closed
    twice), HD_LIMIT (more than HD_JSON_DEPTH open objects and arrays), errors of the output. */
 HEAPDUMP_API hd_status hd_json_finish(hd_json *json);
-/* Writes a string with quotes like hd_json_str, but to an hd_sink, for programs that write JSON without an
-   hd_json. */
+/* Writes a string with quotes to an hd_sink, for programs that write JSON without an hd_json. The string is escaped
+   as in hd_json_str. */
 HEAPDUMP_API void hd_json_quote(hd_sink *sink, hd_str text);
 
 /* =================================================================================== >>heap
    Profiles and breakdowns. An axis is a tree of names, for example of functions. Node 0 is the root of the tree, and
    the number of a parent is smaller than the numbers of its children. A flat list of types is a tree of height one. A
-   profile has cells. A cell stores the bytes for one node of each axis, without the bytes of child nodes (the self
-   size). A breakdown has entries. An entry stores the bytes for one node of each axis, with the bytes of all child
-   nodes (the cumulative size). A breakdown may leave out small entries. Source: chromium-heap-dump-format. */
+   profile has cells. A cell stores bytes for one node of each axis, for example for one call stack and one type. The
+   bytes of a cell do not include child nodes (the self size). A breakdown has entries. The bytes of an entry include
+   all nodes below its nodes (the cumulative size). A breakdown may leave out small entries. Source:
+   chromium-heap-dump-format. */
 
-/* Arrays of HD_MAX_AXES members are at the end of their structs. So two source files with different values of
-   HD_MAX_AXES agree on all other members. */
+/* An array of HD_MAX_AXES elements is the last member of its struct. So the other members have the same offsets in
+   source files with different values of HD_MAX_AXES. */
 #ifndef HD_MAX_AXES
 #define HD_MAX_AXES 8
 #endif
@@ -900,37 +922,38 @@ HEAPDUMP_API void hd_json_quote(hd_sink *sink, hd_str text);
 #define HD_AXIS_BACKTRACE 0
 #define HD_AXIS_TYPE 1
 
-/* One axis of a profile or breakdown, for reading. The arrays are valid until the profile or breakdown changes or is
-   freed. */
+/* One axis of a profile or breakdown (read only). The arrays of an hd_axis are valid until the profile or breakdown
+   changes or is freed. */
 typedef struct hd_axis {
     const char *name;            /* "backtrace" */
     uint32_t node_count;         /* number of nodes, at least 1 */
     const uint32_t *parent;      /* parent[0] is HD_NONE; for all other nodes, parent[i] < i */
-    const uint32_t *end;         /* the nodes below node i are i + 1 .. end[i] - 1; NULL while a profile is being
-                                    filled, because its nodes are then in order of creation */
+    const uint32_t *end;         /* the nodes below node i are i + 1 .. end[i] - 1. `end` is NULL while a program
+                                    fills the profile, because the nodes are then in the order of their creation */
     const hd_str *node_name;     /* node_name[0] is empty */
 } hd_axis;
 
-/* Returns the child of `parent` that has this name, or HD_NONE if no child has it. O(nodes of the axis). */
+/* Returns the child of `parent` with the name `name`, or HD_NONE if no child has this name. O(nodes of the axis). */
 HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name);
 
 /* The parts of a function's name on the backtrace axis: "function (dir/file.c:12) [libfoo.so]". File, line and object
-   may be missing; a missing part is empty. The parts put together give the name again. */
+   may be missing; a missing part is empty. The parts can be joined to the original name. */
 typedef struct hd_frame_parts {
     hd_str function, file, object;   /* parts of the name, which are valid as long as the name */
     uint64_t line;
 } hd_frame_parts;
 
 /* Splits the name of a function into its parts. Brackets that come from a compiler ("f [clone .cold]"), from
-   JavaScript ("get [Symbol.species]") or from an address ("libfoo.so+0x12 [build id]") belong to the function. Every
-   name is accepted; for a name without file, line and object, the function is the whole name. O(length). */
+   JavaScript ("get [Symbol.species]") or from an address ("libfoo.so+0x12 [build id]") belong to the part `function`.
+   The call accepts every name. For a name without file, line and object, the part `function` is the whole name.
+   O(length). */
 HEAPDUMP_API hd_frame_parts hd_frame_parse(hd_str name);
 
-/* An amount of memory. A sum that is too large becomes the largest possible value, so the order of additions does not
-   matter. */
+/* An amount of memory. If a sum of bytes or blocks is too large, the sum becomes the largest possible value. So the
+   order of additions does not matter. */
 typedef struct hd_amount {
     uint64_t bytes;
-    uint64_t blocks;             /* number of allocations; HD_UNKNOWN: the file does not contain it */
+    uint64_t blocks;             /* number of allocations; HD_UNKNOWN: the file does not contain this number */
     hd_u128 variance;            /* variance of estimated bytes, in bytes squared; 0: the bytes are exact */
 } hd_amount;
 
@@ -938,24 +961,25 @@ typedef struct hd_amount {
    byte. */
 HEAPDUMP_API uint64_t hd_standard_error(hd_u128 variance);
 
-/* The cells of a profile, or the entries of a breakdown, as arrays. Row i belongs to the nodes node[i * axis_count +
-   axis]. The arrays are valid as long as the profile or breakdown. Only breakdowns from hd_merger have the arrays
-   `unlisted` and `slack`; in others these are NULL. */
+/* The cells of a profile, or the entries of a breakdown, as arrays. node[i * axis_count + a] is the node of row i on
+   axis a. The arrays are valid while the profile or breakdown is valid. Only breakdowns from hd_merger have the
+   arrays `unlisted` and `slack`. In all other rows, `unlisted` and `slack` are NULL. */
 typedef struct hd_rows {
     uint32_t count, axis_count;
     const uint32_t *node;
     const hd_amount *amount;
-    const uint64_t *unlisted;    /* in bytes: entry i has at most this size in all heaps together that leave out the
-                                    entry. The true size is between amount[i].bytes and amount[i].bytes +
-                                    unlisted[i] */
-    const uint64_t *slack;       /* in bytes, by entry and axis like `node`; hd_merger explains it. NULL after
-                                    hd_breakdown_cut */
+    const uint64_t *unlisted;    /* in bytes: the largest possible sum of the sizes of entry i in heaps that leave out
+                                    this entry. The true size of entry i is between amount[i].bytes and
+                                    amount[i].bytes + unlisted[i] */
+    const uint64_t *slack;       /* in bytes, with the same indexes as `node`; the comment of hd_merger explains
+                                    `slack`. NULL after hd_breakdown_cut */
 } hd_rows;
 
-/* A profile. Each cell of a profile stores the self size for one node of every axis. */
+/* A profile. Each cell of a profile stores bytes for one node of every axis, without the bytes of child nodes. */
 typedef struct hd_profile hd_profile;
 
-/* Options of hd_profile_create. Zeros: two axes, the default allocator and limits. */
+/* Options of hd_profile_create. If all options are zero, the profile has two axes, the default allocator and the
+   default limits. */
 typedef struct hd_profile_desc {
     uint32_t axis_count;                 /* 1 to HD_MAX_AXES [2] */
     hd_allocator allocator;
@@ -963,54 +987,59 @@ typedef struct hd_profile_desc {
     const char *axis_name[HD_MAX_AXES];  /* copied ["backtrace", "type", "axis 2"...] */
 } hd_profile_desc;
 
-/* Creates an empty profile with these axes. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID
-   (more than HD_MAX_AXES axes, or two axes with the same name). */
+/* Creates an empty profile with the axes of `desc`. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_INVALID (more than HD_MAX_AXES axes, or two axes with the same name). */
 HEAPDUMP_API hd_profile *hd_profile_create(const hd_profile_desc *desc, hd_error *err);
 /* Frees a profile. Axes, cells and names from the profile are then no longer valid. */
 HEAPDUMP_API void hd_profile_free(hd_profile *profile);
-/* Finds the child of `parent` with this name. If no child has this name, the call adds a child and copies the name.
-   O(1). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis or parent). */
+/* Finds the child of `parent` with the name `name`. If no child has this name, the call adds a child and copies the
+   name. O(1). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis or parent). */
 HEAPDUMP_API hd_status hd_profile_node(hd_profile *profile, uint32_t axis, uint32_t parent,
                                        hd_str name, uint32_t *node, hd_error *err);
-/* Adds bytes and blocks to the cell for these nodes; nodes[i] is the node on axis i. O(1). Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_INVALID (unknown node), HD_OVERFLOW (the sum of all bytes or blocks would exceed 2^64 - 2). */
+/* Adds bytes and blocks to one cell of a profile; nodes[i] is the node of this cell on axis i. O(1). Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown node), HD_OVERFLOW (the sum of all bytes or blocks would exceed
+   2^64 - 2). */
 HEAPDUMP_API hd_status hd_profile_add(hd_profile *profile, const uint32_t *nodes, uint64_t bytes,
                                       uint64_t blocks, hd_error *err);
 /* Like hd_profile_add, for estimated bytes, or for bytes with an unknown number of blocks. */
 HEAPDUMP_API hd_status hd_profile_add_amount(hd_profile *profile, const uint32_t *nodes,
                                              const hd_amount *amount, hd_error *err);
 
-/* Returns the number of axes. */
+/* Returns the number of axes of a profile. */
 HEAPDUMP_API uint32_t hd_profile_axis_count(const hd_profile *profile);
-/* Returns an axis by its number, or zeros if the number is too large. The result is valid until a node is added. */
+/* Returns the axis with this number, or an hd_axis of zeros if the number is too large. The returned axis is valid
+   until a node is added to the profile. */
 HEAPDUMP_API hd_axis hd_profile_axis(const hd_profile *profile, uint32_t axis);
-/* Returns the cells, in the order of their creation. The result is valid until a cell is added. */
+/* Returns the cells of a profile, in the order of their creation. The returned arrays are valid until a cell is added
+   to the profile. */
 HEAPDUMP_API hd_rows hd_profile_cells(const hd_profile *profile);
-/* Returns the sum of all cells in bytes. */
+/* Returns the sum of the bytes of all cells. */
 HEAPDUMP_API uint64_t hd_profile_bytes(const hd_profile *profile);
-/* Returns the number of blocks of all cells; unknown numbers count as 0. */
+/* Returns the sum of the blocks of all cells. If the number of blocks of a cell is unknown, the cell counts as 0
+   blocks. */
 HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *profile);
 
-/* A breakdown, for reading. The entries of a breakdown have cumulative sizes. The breakdown owns all its arrays.
-   Nodes are numbered in preorder; children of one parent are sorted by name. Entries are sorted by their node on axis
-   0, then by their node on axis 1, and so on. So two equal breakdowns have equal arrays. Entry 0 is the total. */
+/* A breakdown (read only). The entries of a breakdown have cumulative sizes. The breakdown owns all its arrays. The
+   nodes of an axis are numbered in preorder, and the children of a node are sorted by name. Entries are sorted by
+   their node on axis 0, then by their node on axis 1, and so on. So two equal breakdowns have equal arrays. Entry 0
+   is the total of the heap. */
 typedef struct hd_breakdown {
     hd_rows entries;
-    hd_axis axis[HD_MAX_AXES];   /* entries.axis_count of them */
+    hd_axis axis[HD_MAX_AXES];   /* the first entries.axis_count elements are set */
 } hd_breakdown;
 
-/* Makes a breakdown from a profile whose cells have cumulative sizes. Functions that read formats with cumulative
-   sizes need this. If the total is missing, the sum of the topmost entries becomes the total. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (this sum exceeds 2^64). */
+/* Makes a breakdown from a profile whose cells have cumulative sizes. Use this function to read formats with
+   cumulative sizes. If the profile has no cell for the total, the sum of the topmost entries becomes the total.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (this sum exceeds 2^64). */
 HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, const hd_options *options,
                                                     hd_breakdown **out, hd_error *err);
 /* Frees a breakdown with its axes and entries. */
 HEAPDUMP_API void hd_breakdown_free(hd_breakdown *breakdown);
-/* Returns the entry for these nodes, or HD_NONE if the breakdown has no such entry; nodes[i] is the node on axis i.
-   O(log entries). */
+/* Returns the number of the entry for the given nodes; nodes[i] is the node on axis i. If the breakdown has no entry
+   for these nodes, returns HD_NONE. O(log entries). */
 HEAPDUMP_API uint32_t hd_breakdown_find(const hd_breakdown *breakdown, const uint32_t *nodes);
 
-/* The part of a process's memory that a heap shows. */
+/* The kind of a heap: the memory blocks of a process that the heap counts. */
 typedef enum hd_heap_kind {
     HD_HEAP_LIVE = 0,            /* blocks that were live at the time of the dump */
     HD_HEAP_PEAK,                /* blocks that were live when live bytes were at their maximum */
@@ -1021,14 +1050,14 @@ typedef enum hd_heap_kind {
 /* Returns "live", "peak", "total" or "temporary". */
 HEAPDUMP_API const char *hd_heap_kind_name(hd_heap_kind kind);
 
-/* A label of a heap, for example name "host" and value "a1". Name and value are not NULL, and the name is not
-   empty. */
+/* A label of a heap, for example with the name "host" and the value "a1". `name` and `value` are not NULL, and the
+   name is not empty. */
 typedef struct hd_label {
     const char *name, *value;
 } hd_label;
 
-/* A heap and its origin. Either profile or breakdown is set, and the other is NULL. An hd_heap does not own the
-   profile, the breakdown and the strings. Strings may be NULL. */
+/* A heap and its origin. An hd_heap has either a profile or a breakdown; the pointer to the other is NULL. An hd_heap
+   does not own its profile, its breakdown and its strings. Each string of an hd_heap may be NULL. */
 typedef struct hd_heap {
     uint64_t pid;
     uint64_t start_us;           /* start of the process, on the clock of time_us; 0: unknown */
@@ -1044,117 +1073,126 @@ typedef struct hd_heap {
     size_t label_count;
 } hd_heap;
 
-/* Returns the value of the label with this name, or NULL if the heap has no such label. O(labels). */
+/* Returns the value of the label with this name, or NULL if the heap has no label with this name. O(labels). */
 HEAPDUMP_API const char *hd_heap_label(const hd_heap *heap, const char *name);
 
-/* Frees the profile or breakdown of a heap that a function such as hd_merge made. The strings of the heap are not
-   freed, because they belong to the heap that the function got. */
+/* Frees the profile or breakdown of a heap that a function such as hd_merge made. The call does not free the strings
+   of the heap, because the strings belong to another heap, for example to an input of hd_merge. */
 HEAPDUMP_API void hd_heap_release(hd_heap *heap);
 
 /* ================================================================================= >>cutoff
-   The choice of the entries that a breakdown lists: by thresholds such as a smallest size, or by a budget. */
+   A program chooses the entries of a breakdown by thresholds, for example a smallest size, or by a budget. */
 
-/* The rules for the entries that a breakdown lists. A child of a listed entry is listed if it passes all rules that
-   are set. If a child has several parents, it is enough that it passes the rules for one of them. An hd_cutoff of
-   zeros lists all entries. */
+/* The rules for the entries that a breakdown lists. A child of a listed entry is listed if the child passes all rules
+   that are not zero. A child with several parents is listed if the child passes the rules for one of these parents.
+   If all rules are zero, the breakdown lists all entries. */
 typedef struct hd_cutoff {
     uint64_t min_bytes;
     double min_share;            /* smallest share of the total, from 0 to 1 */
     double min_parent_share;     /* smallest share of the parent entry, from 0 to 1 */
-    uint32_t top;                /* list only this number of children of each parent, the largest first; 0: all. Equal
-                                    sizes are sorted by name */
-    /* Budgets. From the entries that pass the rules above, list first the entries that explain most, and then the
-       largest entries. 0: no budget. */
+    uint32_t top;                /* list at most this number of children of each parent: the largest ones. 0: all
+                                    children. Children of equal size are sorted by name */
+    /* Budgets limit the number of listed entries. From the entries that pass the rules above, a budget first chooses
+       the entries that explain most, as the comment below describes. Then the budget chooses the largest other
+       entries. 0: no budget. */
     uint32_t max_entries;        /* largest number of listed entries, including the total */
-    uint64_t max_output_bytes;   /* largest number of bytes that the entries and their names add to the output of
-                                    hd_chrome_write for this heap */
-    bool nested;                 /* budgets list an entry only together with all its ancestors, and the ancestors
-                                    count too; the viewer of catapult shows no entry without its parent */
+    uint64_t max_output_bytes;   /* largest size in bytes of the entries and their names in the file that
+                                    hd_chrome_write writes for this heap */
+    bool nested;                 /* list an entry only together with all its ancestors; the ancestors also count for
+                                    the budget. The viewer of catapult needs this option, because the viewer shows no
+                                    entry without its parent */
 } hd_cutoff;
 
-/* A budget chooses the listed entries as follows. The listed entries show where the bytes of the heap are. A list
-   explains more if it divides the bytes more evenly. An entry with all bytes of its parent explains nothing. Dividing
-   a gigabyte into halves explains more than dividing a kilobyte. (The exact measure is the entropy of the list, in
-   bits times bytes.) If several entries in a chain have equal bytes, the innermost entry is listed. If no other entry
-   explains more, the rest of the budget is spent on the largest entries. If all entries fit into the budget, all
-   entries are listed. In large profiles, up to 1/64 of the bytes may stay unexplained. Without `nested`, an entry may
-   be listed without its parent. The bytes of such an entry are part of <other> of the nearest listed ancestor.
+/* A budget chooses the entries that best explain where the bytes of the heap are. For example, two entries of 500 MB
+   each explain more than an entry of 990 MB and an entry of 10 MB. An entry with all bytes of its parent explains
+   nothing. Two halves of a gigabyte explain more than two halves of a kilobyte. (The exact measure is the entropy of
+   the list, in bits times bytes.) If several entries in a chain have equal bytes, the innermost entry is listed. If
+   no other entry explains anything, the budget then lists the largest entries. If all entries fit into the budget,
+   all entries are listed. In large profiles, up to 1/64 of max_output_bytes may stay unused. If `nested` is false, an
+   entry may be listed without its parent. The bytes of such an entry are then part of <other> of the nearest listed
+   ancestor.
 
-   The algorithm is greedy: it repeatedly adds the entry that explains most. The result explains at least 63 % (1 -
-   1/e) of the best possible list of k entries, and usually as much as the best list. For max_output_bytes, the
-   algorithm runs twice: once by gain, and once by gain per byte. The better result is used. If each entry had a fixed
-   price, the result would explain at least (1 - 1/e) / 2 of the best list; but the entries share names, so prices are
-   not fixed. Equal entries are sorted by size, then in canonical order. In a breakdown, the bytes of an entry minus
-   the bytes of its listed children count as one cell. The measure is exact for one axis. With several axes, bytes
-   that are listed both by type and by function count twice. Cost: a profile is first condensed to a somewhat larger
-   breakdown. The choice then takes near-linear time in the number of candidates. Thousands of entries with equal
-   bytes take longer, because each step compares all of them again. If two axes are both thousands of names deep, the
-   time grows with the depth of the second axis. Memory is linear. */
+   The algorithm for a budget is greedy: each step adds the entry that explains most. A list of k entries explains at
+   least 63 % (1 - 1/e) of the best possible list of k entries. Usually, both lists explain the same. For
+   max_output_bytes, the algorithm runs twice, and the call uses the better result. The first run adds the entry that
+   explains most, and the second run adds the entry that explains most per byte of output. If each entry had a fixed
+   size in the output, the result would explain at least (1 - 1/e) / 2 of the best list. But entries share names, so
+   the sizes are not fixed. Entries that explain the same are sorted by size, then in the order of breakdowns. If the
+   input is a breakdown, the bytes of an entry minus the bytes of its listed children count as one cell. The measure
+   is exact for one axis. With several axes, bytes that are listed both by type and by function count twice. Cost: the
+   call first condenses a profile to a breakdown with somewhat more entries than the budget allows. The choice from
+   these entries then takes nearly linear time. Thousands of entries with equal bytes take longer, because each step
+   compares all these entries again. If two axes are both thousands of names deep, the time grows with the depth of
+   the second axis. The memory is linear in the number of entries. */
 
 /* =============================================================================== >>condense
    Functions that condense a profile to a breakdown. */
 
-/* Condenses a profile to a breakdown. The call starts at the total, and divides each listed entry by the children of
-   its node on each axis. A node with both own bytes and children gets an additional child "<self>" for its own bytes.
-   Cost: the number of cells times the depth of all axes except the deepest axis. A list of types has the depth 1. In
-   addition, each entry costs its possible children: n log n for a chain of n functions that call each other. Memory
-   is linear in the number of entries, plus about 50 bytes for each visited cell. A profile with two deep axes can
-   have very many entries. So for an untrusted heap, set a cut-off, and a progress callback that can cancel the call.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
+/* Condenses a profile to a breakdown. The call starts at the total. On each axis, the call divides each listed entry
+   into entries for the children of its node. A node with both own bytes and children gets an additional child
+   "<self>" for its own bytes. Cost: the number of cells times the depth of each axis except the deepest axis. A list
+   of types has the depth 1. In addition, each entry takes time for its possible children. A chain of n functions that
+   call each other takes n log n steps. Memory is linear in the number of entries, plus about 50 bytes for each
+   visited cell. A profile with two deep axes can have very many entries. So for a heap from an untrusted file, set a
+   cut-off and a progress callback that can cancel the call. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED,
+   HD_INVALID (a share outside 0 to 1). */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
 
-/* Condenses a breakdown to a smaller breakdown, like hd_export. Listed entries keep their bounds from hd_merger
-   (hd_rows.unlisted). hd_rows.slack of the result is NULL; the next merge computes it again. Cost: near-linear in the
-   number of entries. Errors: the errors of hd_export. */
+/* Condenses a breakdown to a smaller breakdown, like hd_export. Listed entries keep the upper bounds that hd_merger
+   computed (hd_rows.unlisted). hd_rows.slack of the result is NULL; the next merge computes the slack again. Cost:
+   near-linear in the number of entries. Errors: the errors of hd_export. */
 HEAPDUMP_API hd_status hd_breakdown_cut(const hd_breakdown *breakdown, const hd_cutoff *cutoff,
                                         const hd_options *options, hd_breakdown **out, hd_error *err);
 
-/* Calls hd_export or hd_breakdown_cut, depending on the heap. */
+/* Calls hd_export if the heap has a profile, or hd_breakdown_cut if the heap has a breakdown. */
 HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *cutoff, const hd_options *options,
                                           hd_breakdown **out, hd_error *err);
 
 /* ============================================================================= >>heap.merge
-   Functions that add up heaps. A sum of profiles is exact. Breakdowns leave out entries, so an entry in a sum of
-   breakdowns has a lower and an upper bound. All heaps of a sum must have the same kind, for example HD_HEAP_LIVE.
-   The functions do not change their inputs, and the result does not use memory of the inputs. */
+   Functions that add up heaps. A sum of profiles is exact. Breakdowns leave out entries, so a sum of breakdowns has a
+   lower and an upper bound for the size of an entry. All heaps of a sum must have the same kind, for example
+   HD_HEAP_LIVE. The functions do not change the heaps that they add up, and the sum does not use memory of these
+   heaps. */
 
 /* Adds the cells of `from` to `into`. Two nodes are the same node if their paths from the root have the same names.
-   Axes are matched by name. If `into` has no such axis, the cells are summed over this axis. If `from` has no such
-   axis, its cells get the root of this axis. The order of several merges does not matter: the sums are equal, and
-   after hd_profile_sort the arrays are equal too. If the call fails, the cells of `into` are unchanged. `from` and
-   `into` may be the same profile. Cost: one pass over the nodes and cells of `from`. Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_OVERFLOW, HD_INVALID (two axes have the same name; `into` belongs to a file that was read, and cannot
-   get new nodes). */
+   Axes are matched by name. If only `from` has an axis, the cells are summed over this axis. If only `into` has an
+   axis, the cells of `from` get the root of this axis. The order of several merges does not matter: the sums are
+   equal, and after hd_profile_sort the arrays are equal too. If the call fails, the cells of `into` are unchanged.
+   `from` and `into` may be the same profile. Cost: one pass over the nodes and cells of `from`. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (two axes have the same name; `into` belongs to a file that was
+   read, and cannot get new nodes). */
 HEAPDUMP_API hd_status hd_profile_merge(hd_profile *into, const hd_profile *from, hd_error *err);
 /* Sorts a profile into the order that breakdowns have: nodes in preorder, children of one parent by name, and cells
-   by their nodes. Nodes that have no cells, and no nodes with cells below them, are removed. The other nodes get new
+   by their nodes. A node is removed if neither the node nor a node below it has a cell. The remaining nodes get new
    numbers. Two equal profiles have equal arrays after this call. If the call fails, the profile is unchanged. Errors:
    HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
 
-/* A merger adds up heaps, one heap at a time. A heap can be freed after hd_merger_add: the memory of a merger depends
-   on the number of different call stacks, not on the number of heaps. If all heaps are profiles, the sum is a sorted
-   profile. If one heap is a breakdown, the sum is a breakdown. The sum lists every entry that any input lists. If an
-   input does not list an entry, the merger adds 0 for this input. So the size of an entry that an input does not list
-   is a lower bound, and may be smaller than the sum of its children. The total is exact. The sum has the axes of all
-   inputs: "backtrace", "type", and then the others in the order of their names. A heap without an axis gets the root
-   of this axis. The order of the inputs does not change the sum. Partial sums of profiles, or of breakdowns, can be
-   added up with the same result.
+/* A merger adds up heaps, one heap at a time. The caller can free a heap after hd_merger_add. The memory of a merger
+   depends on the number of different call stacks, not on the number of heaps. If all heaps are profiles, the sum is a
+   sorted profile. If at least one heap is a breakdown, the sum is a breakdown. The sum lists every entry that at
+   least one heap lists. If a heap does not list an entry, the merger adds 0 for this heap. So if a heap does not list
+   an entry, the size of this entry in the sum is a lower bound. This size may be smaller than the sum of the entry's
+   children. The total of the sum is exact. The sum has the axes of all heaps: first "backtrace" and "type", then all
+   other axes in the order of their names. If a heap lacks an axis, its rows get the root of this axis. The order of
+   the heaps does not change the sum. A program can also add up partial sums of profiles, or partial sums of
+   breakdowns, with the same result.
 
-   hd_rows.unlisted is an upper bound of the bytes that the inputs left out. If an input does not list an entry, the
-   entry has at most the open bytes of its nearest listed ancestor. Open bytes are the bytes of the ancestor minus the
-   bytes of its listed children. The nearest ancestor is searched on the last axis first, up to the root of this axis,
-   then on the axis before, and so on up to the total. Only children on the axis of this search count. An entry
-   without listed children on an axis has all its bytes open for this axis. The same holds if the heap does not have
-   the axis. If a cut-off by size made the breakdown, the bounds are good. If entries are listed without their
-   ancestors, the bounds are less good. slack[entry * axis_count + axis] is the sum of the open bytes of an entry over
-   all inputs. Later sums need this number for entries that no input lists. slack is 0 for the axes before the last
-   axis on which the entry is not at the root. A Chromium trace cannot store unlisted and slack. */
+   hd_rows.unlisted of an entry is an upper bound of the bytes of this entry in heaps that do not list the entry. In
+   each of these heaps, the entry has at most the open bytes of its nearest listed ancestor. The open bytes of an
+   ancestor are its bytes minus the bytes of its listed children. The merger searches the nearest ancestor on the last
+   axis first, up to the root of this axis. Then the merger searches on the axis before, and so on up to the total.
+   Only the listed children on the searched axis count. If an entry has no listed children on an axis, or if the heap
+   lacks this axis, all bytes of the entry are open. The upper bounds are close to the true sizes if the breakdowns
+   list all entries above a smallest size. The upper bounds are less close if breakdowns list entries without their
+   ancestors. slack[entry * axis_count + axis] is the sum of the open bytes of an entry over all heaps. Later sums
+   need `slack` for entries that none of these heaps lists. slack is 0 for the axes before the last axis on which the
+   entry is not at the root. A Chromium trace cannot store the arrays `unlisted` and `slack`. */
 typedef struct hd_merger hd_merger;
 
-/* Creates an empty merger. The merger uses allocator, limits and progress of the options; progress counts the added
-   heaps. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY. */
+/* Creates an empty merger. The merger uses the members allocator, limits and progress of the options. The callback
+   `progress` receives the number of added heaps. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *err);
 /* Adds a heap to the sum. If the call fails, the merger is unchanged. Cost: one pass over the nodes and rows of the
    heap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the kind of the heap differs from
@@ -1162,42 +1200,44 @@ HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *er
    than HD_MAX_AXES axes). */
 HEAPDUMP_API hd_status hd_merger_add(hd_merger *merger, const hd_heap *heap, hd_error *err);
 /* Returns the sum and empties the merger. The caller frees the sum with hd_heap_release. If all heaps have the same
-   process, dump or allocator, the sum has it too. sample_bytes of the sum is the largest sample_bytes of the heaps.
-   Strings of the sum are valid until hd_merger_free. Cost: sorting the sum. If profiles and breakdowns were added,
-   the call also costs an hd_export of the profiles. Errors: the errors of hd_merger_add, and HD_INVALID (no heap was
-   added). */
+   process, dump or allocator, the sum also has this process, dump or allocator. sample_bytes of the sum is the
+   largest sample_bytes of the heaps. Strings of the sum are valid until hd_merger_free. Cost: sorting the sum. If
+   both profiles and breakdowns were added, the call also takes the time of hd_export for the profiles. Errors: the
+   errors of hd_merger_add, and HD_INVALID (no heap was added). */
 HEAPDUMP_API hd_status hd_merger_finish(hd_merger *merger, hd_heap *out, hd_error *err);
 /* Like hd_merger_finish, but returns the sum of the profiles and the sum of the breakdowns as two heaps, the profile
-   first. If all heaps are of one model, the call returns only one heap. Use this function for partial sums: if
-   another merger adds these heaps, its result is the same as if it had added all original heaps. A file of
-   >>rows.write stores these heaps without loss. Cost: sorting. */
+   first. If all heaps are profiles, or if all are breakdowns, the call returns only one heap. Use this function for
+   partial sums. A merger that adds up partial sums has the same result as a merger that adds up all original heaps.
+   hd_rows_write stores partial sums without loss. Cost: sorting. */
 HEAPDUMP_API hd_status hd_merger_finish_parts(hd_merger *merger, hd_heap out[2], size_t *count, hd_error *err);
-/* Returns the bytes that a merger uses. */
+/* Returns the number of bytes of memory that a merger uses. */
 HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *merger);
-/* Frees a merger, also before hd_merger_finish. Sums that hd_merger_finish returned stay valid, except their
-   strings. */
+/* Frees a merger, also before hd_merger_finish. Sums that hd_merger_finish returned stay valid. The strings of these
+   sums are then no longer valid. */
 HEAPDUMP_API void hd_merger_free(hd_merger *merger);
 
-/* Adds up `count` heaps in one call. If all heaps have the same process, dump or allocator, the sum has it too, with
-   the strings of the first heap. Errors: the errors of hd_merger_add. */
+/* Adds up `count` heaps in one call. If all heaps have the same process, dump or allocator, the sum also has this
+   process, dump or allocator, and uses the strings of the first heap. Errors: the errors of hd_merger_add. */
 HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_options *options, hd_heap *out,
                                 hd_error *err);
 
 /* =============================================================================== >>heap.ops
    Functions that make a new heap from a heap: a part of the heap, or the same bytes with other call stacks. All these
    functions accept profiles and breakdowns. The new heap uses the strings of the old heap (process, dump, allocator),
-   but no other memory. The result for a profile is exact. A breakdown leaves out entries, so some sizes in the result
-   are bounds; the comment of each function says which. hd_rows.unlisted of the result is NULL. */
+   but no other memory of the old heap. The result for a profile is exact. A breakdown leaves out entries, so some
+   sizes in the result for a breakdown are only bounds. The comment of each function says which sizes are bounds.
+   hd_rows.unlisted of the new heap is NULL. */
 
 /* The largest number of names that an hd_rename_fn may return. */
 #define HD_RENAME_MAX 64
-/* Writes the names that replace `name` to `path`, and returns their number. */
+/* Writes the names that replace `name` to `path`, and returns the number of these names. */
 typedef uint32_t (*hd_rename_fn)(void *user, hd_str name, hd_str *path);
 /* Copies a profile and renames the nodes of one axis. `rename` replaces a name by 0 to HD_RENAME_MAX names, the
    outermost first. Several names are useful for inlined functions. If `rename` returns 0, the node is removed, and
-   its children move to its parent. Nodes that become equal are merged. The new names must be valid until the next
-   call of `rename`. `rename` is called once for each different name; nodes without cells at or below them do not
-   count. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis, or two axes with the same name). */
+   its children move to its parent. Nodes that get the same parent and the same name are merged. The new names must be
+   valid until the next call of `rename`. The library calls `rename` once for each different name. The library ignores
+   the names of nodes without cells at or below them. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis, or
+   two axes with the same name). */
 HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis, hd_rename_fn rename, void *user,
                                          const hd_options *options, hd_profile **out, hd_error *err);
 
@@ -1206,151 +1246,157 @@ HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axi
 typedef bool (*hd_match_fn)(void *user, hd_str name);
 
 /* Keeps the cells at or below matching nodes of `axis` if `keep` is true, and all other cells if `keep` is false. The
-   two results add up to the whole heap. In a breakdown, the new size of an entry above matching entries is the sum of
-   the outermost matching entries that are listed; this is a lower bound. If `keep` is false, this sum is subtracted
-   from the entry; the result is an upper bound. Cost: one pass over nodes and rows. Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown axis, or two axes with the same name). */
+   result for `keep` true and the result for `keep` false add up to the whole heap. In a breakdown, an entry above
+   matching entries gets a new size. If `keep` is true, the new size is the sum of the outermost matching entries that
+   are listed. This sum is a lower bound. If `keep` is false, the call subtracts this sum from the old size of the
+   entry. The new size is then an upper bound. Cost: one pass over nodes and rows. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED, HD_INVALID (unknown axis, or two axes with the same name). */
 HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user, bool keep,
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Makes the outermost matching node of each path on `axis` the first node of the path. Equal paths are merged. Cells
-   that are not at or below a matching node are removed. In a breakdown, a matching node may be left out in some
-   places; then the sizes of the root, of matching nodes and of nodes below them are lower bounds. Cost: one pass over
-   nodes and rows. Errors: the errors of hd_filter, and HD_OVERFLOW. */
+   that are not at or below a matching node are removed. A breakdown may leave out entries of matching nodes. Then the
+   sizes of the root, of matching nodes and of nodes below matching nodes are lower bounds. Cost: one pass over nodes
+   and rows. Errors: the errors of hd_filter, and HD_OVERFLOW. */
 HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                  const hd_options *options, hd_heap *out, hd_error *err);
-/* Removes the matching nodes of `axis`. The children and the own bytes of a removed node move to its parent. In a
-   breakdown, the own bytes of a node are the bytes of its "<self>" entry, or all bytes of the node if it has no
-   listed child. The other bytes of a removed node become part of "<other>" of its parent. Cost: one pass over nodes
-   and rows. Errors: the errors of hd_reroot. */
+/* Removes the matching nodes of `axis`. The children and the own bytes of a removed node move to the parent of this
+   node. In a breakdown, the own bytes of a node are the bytes of its "<self>" entry, or all bytes of the node if it
+   has no listed child. The other bytes of a removed node become part of "<other>" of its parent. Cost: one pass over
+   nodes and rows. Errors: the errors of hd_reroot. */
 HEAPDUMP_API hd_status hd_hide(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                const hd_options *options, hd_heap *out, hd_error *err);
-/* Like hd_hide, but removes node i if hidden[i] is true. If own[i] is a name, the own bytes of the removed node move
-   to a child of its parent with this name. If own[i] is empty, or `own` is NULL, the own bytes move to the parent.
-   Names are copied. */
+/* Like hd_hide, but removes node i if hidden[i] is true. If own[i] is a name, the own bytes of node i move to a child
+   of its parent, and own[i] is the name of this child. If own[i] is empty, or `own` is NULL, the own bytes of node i
+   move to its parent. Names are copied. */
 HEAPDUMP_API hd_status hd_hide_nodes(const hd_heap *heap, uint32_t axis, const bool *hidden, const hd_str *own,
                                      const hd_options *options, hd_heap *out, hd_error *err);
 /* The largest number of names in an inverted path. */
 #define HD_INVERT_MAX 512
 /* Reverses each path of `axis`, so that the innermost function comes first (a bottom-up tree). Only the innermost
-   HD_INVERT_MAX names of a path are kept. The bytes of "<self>" count as bytes of its parent. If a heap is inverted
-   twice, the paths are as before. The result is a profile. A breakdown must have only one axis; otherwise make a
-   profile with hd_breakdown_axis_profile first. Cost: the number of nodes with cells times their depth, but at most a
-   million names plus 32 names for each node of the axis. If this limit is too small for deep call stacks, all paths
-   keep the same smaller number of names. A warning (HD_LIMIT) reports that names are left out. Errors: the errors of
-   hd_reroot, and HD_UNSUPPORTED (a breakdown with several axes). */
+   HD_INVERT_MAX names of a path are kept. The bytes of "<self>" count as bytes of its parent. A heap that is inverted
+   twice has its original paths. The result is a profile. From a breakdown with several axes, first make a profile of
+   one axis with hd_breakdown_axis_profile. Cost: the number of nodes with cells times the depth of these nodes. All
+   inverted paths together have at most a million names, plus 32 names for each node of the axis. If deep call stacks
+   exceed this limit, the call shortens all paths to the same number of names. A warning (HD_LIMIT) reports that names
+   are left out. Errors: the errors of hd_reroot, and HD_UNSUPPORTED (a breakdown with several axes). */
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
-/* Like hd_invert, but needs less memory if a cut-off follows: a path ends where its bytes fall below min_bytes or
-   min_share of the cut-off. A tree with this cut-off lists the same entries as after hd_invert. Memory depends on the
-   number of listed entries. */
+/* Like hd_invert, but with less memory if the result is later cut off: a path ends where its bytes fall below
+   min_bytes or min_share of `cutoff`. With `cutoff`, hd_tree lists the same entries as for the result of hd_invert.
+   The memory depends on the number of listed entries. */
 HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const hd_cutoff *cutoff,
                                      const hd_options *options, hd_heap *out, hd_error *err);
 /* Makes a profile of one axis of a breakdown. The cells of the profile come from the entries at the roots of all
    other axes. The size of a cell is the size of the entry minus the sizes of its listed children. In a merged
-   breakdown this difference may be negative, and then becomes 0. The profile does not distinguish a node's own bytes
-   ("<self>") from children that are left out. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (unknown
-   axis). */
+   breakdown, this difference may be negative; the size of the cell is then 0. In the profile, the own bytes of a node
+   ("<self>") also include the bytes of children that are left out. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW,
+   HD_INVALID (unknown axis). */
 HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *breakdown, uint32_t axis,
                                                  const hd_options *options, hd_profile **out, hd_error *err);
-/* Makes a breakdown of one axis of a breakdown. Entries keep their sizes and their bounds (hd_rows.unlisted). Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis). */
+/* Makes a breakdown of one axis of a breakdown. The entries keep their sizes and their upper bounds
+   (hd_rows.unlisted). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis). */
 HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *breakdown, uint32_t axis, const hd_options *options,
                                          hd_breakdown **out, hd_error *err);
 
 /* ============================================================================== >>heap.diff
-   Comparison of two heaps of one kind. */
+   Functions that compare two heaps of the same kind. */
 
-/* Flags for the change of an entry. An entry has one of the first four flags, or none of them if its size did not
-   change. */
+/* Flags for the change of an entry. An entry has one of the first four flags if its size changed, and none of these
+   four flags if not. */
 enum {
-    HD_DIFF_NEW = 1,             /* the entry has no bytes before, and some bytes after */
+    HD_DIFF_NEW = 1,             /* the entry has bytes only in the heap `after` */
     HD_DIFF_GONE = 2,
     HD_DIFF_GROWN = 4,
     HD_DIFF_SHRUNK = 8,
-    HD_DIFF_BOUND = 16,          /* the change is a bound: one breakdown leaves out the entry, so its size is taken as
-                                    0, but may be up to <other> of its parent. In a merged breakdown, the size of a
-                                    listed entry may also be larger, by up to `unlisted` */
+    HD_DIFF_BOUND = 16,          /* the change is a bound, because one breakdown leaves out the entry. The call takes
+                                    the size of this entry as 0, but the true size may be up to <other> of its parent.
+                                    In a merged breakdown, a listed entry may also be larger by up to `unlisted` */
     HD_DIFF_NOISE = 32           /* the sizes are estimates and differ by at most two standard errors */
 };
 
-/* The entries of two heaps with a common set of nodes, for reading. The entries have the order of breakdowns; entry 0
-   is the total. */
+/* The result of hd_compare: the entries of both heaps, with common nodes (read only). The entries have the order of
+   breakdowns; entry 0 is the total. */
 typedef struct hd_diff {
-    hd_rows before, after;       /* sizes of entry i before and after. `unlisted` is set for merged breakdowns, also
-                                    for entries that they leave out */
-    const uint64_t *gross;       /* gross change of each entry (hd_compare); the cut-off and the order use it */
+    hd_rows before, after;       /* the sizes of each entry in the heaps `before` and `after`. `unlisted` is set for
+                                    merged breakdowns, also for entries that a breakdown leaves out */
+    const uint64_t *gross;       /* gross change of each entry (hd_compare); the cut-off and the order use the gross
+                                    change */
     const uint8_t *flags;        /* HD_DIFF_ */
     hd_axis axis[HD_MAX_AXES];   /* before.axis_count of them */
 } hd_diff;
 
 /* Compares two heaps. Two nodes are the same node if their paths from the root have the same names. Axes are matched
    by name, as in hd_merger. The cut-off applies to the gross change of an entry. For two profiles, the gross change
-   is the sum of the changes of all cells below, without signs: 100 bytes more in one cell and 100 bytes less in
-   another give 200. If one heap is a breakdown, the gross change is the largest change of any listed entry at or
-   below. Entries that did not change are not listed, except the total. Cost: a merge, and then an hd_export of the
-   result. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the heaps have different kinds,
-   two axes have the same name, or a share is not in 0 to 1), HD_UNSUPPORTED (together more than HD_MAX_AXES axes). */
+   of an entry is the sum of the absolute changes of all cells at or below the entry. For example, 100 bytes more in
+   one cell and 100 bytes less in another cell give 200. If one heap is a breakdown, the gross change of an entry is
+   the largest change of a listed entry at or below this entry. The result lists only the total and entries that
+   changed. Cost: a merge, and then an hd_export of the result. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED,
+   HD_OVERFLOW, HD_INVALID (the heaps have different kinds, two axes have the same name, or a share is not in 0 to 1),
+   HD_UNSUPPORTED (together more than HD_MAX_AXES axes). */
 HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
                                   const hd_options *options, hd_diff **out, hd_error *err);
 /* Frees a diff. */
 HEAPDUMP_API void hd_diff_free(hd_diff *diff);
 
 /* ================================================================================== >>print
-   Functions that print trees, lists of functions, and diffs. Each can print text, or call a function for each row. */
+   Functions that print trees, lists of functions, and diffs. For each of these, one function prints text, and another
+   function calls a callback for each row. */
 
 /* The order of the children of one parent in a tree, or of the names in a list. Equal rows are sorted by bytes. A
-   diff is sorted by changes. Rows with an unknown number of blocks come last. */
+   diff is sorted by the changes of these values. Rows with an unknown number of blocks come last. */
 typedef enum hd_order {
     HD_ORDER_BYTES,              /* largest first */
     HD_ORDER_BLOCKS,             /* most first */
-    HD_ORDER_SELF,               /* largest self size first: in a tree, bytes beyond the listed callees */
+    HD_ORDER_SELF,               /* largest self size first. In a tree, the self size is the bytes of an entry minus
+                                    the bytes of its listed callees */
     HD_ORDER_NAME                /* ascending, byte by byte */
 } hd_order;
 
-/* Options of trees. With zeros, a tree starts with the first axis, prints sizes in bytes, and prints the largest
-   child first. */
+/* Options of trees. If all options are zero, a tree starts with the first axis, has sizes in bytes, and lists the
+   largest child first. */
 typedef struct hd_tree_options {
     hd_cutoff cutoff;
     uint32_t first_axis;         /* number of the axis that the tree starts with */
-    /* Print the children of every entry on every axis. An entry is then printed once for each way that leads to it,
-       as in the figure of the format's document. By default, a tree prints children on the first axis, and children
-       on other axes only below entries without listed children on the first axis. */
+    /* Print the children of every entry on every axis. An entry is then printed once for each path that leads to the
+       entry, as in the figure of chromium-heap-dump-format. By default, a tree prints the children on the first axis.
+       Children on other axes are printed only below entries without listed children on the first axis. */
     bool every_route;
     bool units;                  /* sizes as "1.2 MiB" instead of "1258291" */
-    hd_order order;              /* order of children; it does not affect the cut-off */
+    hd_order order;              /* order of children; the cut-off does not depend on this order */
     hd_options options;
 } hd_tree_options;
 
-/* One line of a tree. Rows are in preorder: the parent of a row is the last row before it with depth - 1. The row
-   `<other>` has the bytes of its parent minus the bytes of the listed children. */
+/* One line of a tree. Rows are in preorder: the parent of a row with depth d is the last earlier row with depth d -
+   1. The row `<other>` has the bytes of its parent minus the bytes of the listed children. */
 typedef struct hd_tree_row {
     uint32_t depth;              /* 0: the total */
     uint32_t axis;               /* the axis on which the row is a child of its parent */
     uint32_t entry;              /* number of the entry in `breakdown`; HD_NONE: <other> */
-    hd_str name;                 /* name of the node. If nodes between the parent and this row are left out, all their
-                                    names, joined by "/" */
+    hd_str name;                 /* name of the node. If the tree leaves out nodes between the parent and this node,
+                                    the name is all names on the path, joined by "/" */
     hd_amount amount;
     const hd_breakdown *breakdown;
     uint64_t unlisted;           /* the entry may have up to this number of additional bytes (hd_rows.unlisted); 0 for
                                     <other> */
-    /* A program can print this row on the same line as its parent. The row is the only child of its parent, and has
-       the same bytes, blocks, error and `unlisted`. The row is also a function, or on the same axis, or a node of
-       another axis without children. `folds` is false for children of the total, for <other>, and with
-       every_route. */
+    /* True if a program can print this row on the line of its parent. Then the row is the only child of its parent,
+       and both rows have the same bytes, blocks, standard error and `unlisted`. The row is also a function, or a node
+       on the axis of its parent, or a node without children. `folds` is false for children of the total, for <other>,
+       and if every_route is set. */
     bool folds;
 } hd_tree_row;
 
-/* Calls `row` for each line of a tree. Children of one parent are sorted by `order`, and equal children by name;
-   <other> comes last. If `row` does not return HD_OK, the call ends and returns the same status. Cost: the cost of
-   the cut-off, and then linear in the number of rows. Errors: the errors of hd_heap_break_down. */
+/* Calls `row` for each line of a tree. Children of one parent are sorted by `order`, and equal children by name. The
+   row <other> comes last. If `row` does not return HD_OK, the call ends and returns the status from `row`. Cost: the
+   cost of the cut-off, and then linear in the number of rows. Errors: the errors of hd_heap_break_down. */
 HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
                                hd_status (*row)(void *user, const hd_tree_row *row), void *user, hd_error *err);
 /* Prints a tree as text. Each line has the bytes, the share of the total, the blocks and the indented name. If the
    bytes are an estimate, the line also has the standard error; in two of three cases, the true value is within one
-   standard error. A share of "> 100%" means that an entry of a breakdown is larger than its parent; a warning reports
-   this. In merged breakdowns, "(+1.2 MiB?)" is an upper bound of bytes that the entry may have in addition; a line
-   below the tree explains this. Names on other axes than the backtrace begin with the name of the axis, for example
-   "type: T" or "age: 1 s". If hd_tree_row.folds is set, the row is not indented further than its parent. */
+   standard error. A share of "> 100%" means that an entry of a breakdown is larger than its parent. The library then
+   also gives a warning. In merged breakdowns, "(+1.2 MiB?)" is an upper bound of bytes that the entry may have in
+   addition; a line below the tree explains this. A name that is not on the backtrace axis begins with the name of its
+   axis, for example "type: T" or "age: 1 s". If hd_tree_row.folds is set, the row is not indented further than its
+   parent. */
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out, hd_error *err);
 
 /* Prints the origin of a heap, for example "malloc, peak, app, pid 7, dump 0x1, host=a, sampled every 512.0 KiB". The
@@ -1358,7 +1404,7 @@ HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options 
    from `than` are printed. Errors: HD_INVALID (heap is NULL), HD_IO. */
 HEAPDUMP_API hd_status hd_print_label(const hd_heap *heap, const hd_heap *than, hd_out out, hd_error *err);
 
-/* One line of the tree of a diff; hd_tree_row explains the members. */
+/* One line of the tree of a diff. The comments of hd_tree_row explain the members. */
 typedef struct hd_diff_row {
     uint32_t depth, axis, entry; /* entry is the number of the entry in `diff`; HD_NONE: <other> */
     hd_str name;
@@ -1366,13 +1412,13 @@ typedef struct hd_diff_row {
     unsigned flags;              /* HD_DIFF_ */
     const hd_diff *diff;
     const hd_axis *axes;         /* the axes of the diff */
-    uint64_t unlisted[2];        /* before, after; hd_tree_row explains it */
-    bool folds;                  /* hd_tree_row.folds holds before and after */
+    uint64_t unlisted[2];        /* before, after; see hd_tree_row.unlisted */
+    bool folds;                  /* true if hd_tree_row.folds is true before and after */
 } hd_diff_row;
 
 /* Calls `row` for each line of a diff. By default, the child that changed most comes first; `order` selects another
-   order. Equal children are in canonical order. <other> comes last, if it changed. In all other respects, the call
-   works like hd_tree. */
+   order. Children with equal changes have the order of breakdowns. The row <other> comes last, and only if its size
+   changed. In all other respects, the call works like hd_tree. */
 HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after, const hd_tree_options *options,
                                     hd_status (*row)(void *user, const hd_diff_row *row), void *user, hd_error *err);
 /* Prints a diff as text. Each line has the change in bytes, the bytes before and after, the change in blocks and the
@@ -1383,12 +1429,13 @@ HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after,
 HEAPDUMP_API hd_status hd_print_diff(const hd_heap *before, const hd_heap *after,
                                      const hd_tree_options *options, hd_out out, hd_error *err);
 
-/* Options of lists of names. With zeros, all names of the first axis are listed, sorted by their cumulative bytes. */
+/* Options of lists of names. If all options are zero, the list has all names of the first axis, sorted by their
+   cumulative bytes. */
 typedef struct hd_top_options {
-    uint32_t axis;               /* the axis with the names */
+    uint32_t axis;               /* number of the axis with the names */
     uint32_t top;                /* number of names to list; 0: all */
-    bool by_self;                /* the same as `order` HD_ORDER_SELF */
-    hd_order order;              /* HD_ORDER_NAME sorts the `top` largest names */
+    bool by_self;                /* true: sort by self size, like `order` HD_ORDER_SELF */
+    hd_order order;              /* HD_ORDER_NAME: list the `top` largest names, sorted by name */
     bool units;                  /* sizes as "1.2 MiB" instead of "1258291" */
     hd_options options;
 } hd_top_options;
@@ -1398,28 +1445,29 @@ typedef struct hd_top_row {
     hd_str name;                 /* "<self>": own bytes of the root; "<other>": bytes below the root that the
                                     breakdown leaves out */
     hd_amount self;              /* own bytes of the nodes with this name */
-    hd_amount cumulative;        /* bytes at or below these nodes; a path that has the name several times counts
-                                    once */
-    hd_amount unlisted;          /* in a breakdown: bytes of these nodes minus the bytes of their listed children: own
-                                    bytes, or bytes of children that are left out. In a profile: 0 */
-    bool self_is_bound;          /* in a breakdown: `self` is an upper bound, because some of these nodes have no
-                                    listed child, and all bytes of these nodes count as own bytes */
+    hd_amount cumulative;        /* bytes at or below these nodes. If a path contains the name several times, its
+                                    bytes count once */
+    hd_amount unlisted;          /* in a breakdown, bytes of these nodes minus the bytes of their listed children.
+                                    These are own bytes, or bytes of children that are left out. In a profile, 0 */
+    bool self_is_bound;          /* true if `self` is an upper bound: in a breakdown, all bytes of a node without
+                                    listed children count as own bytes */
     uint64_t more;               /* in a merged breakdown: upper bound of additional bytes in heaps that leave out
                                     these nodes (hd_rows.unlisted) */
 } hd_top_row;
 
-/* Calls `row` for each name, sorted by `order`; equal names are sorted by name. The bytes of a "<self>" entry count
-   as own bytes of its parent. In a breakdown, the own bytes of a node are the bytes of its "<self>" entry. If a node
-   has no listed child, all its bytes count as own bytes; this is an upper bound. Cumulative bytes of a breakdown are
-   lower bounds. If `row` does not return HD_OK, the call ends and returns the same status. Cost: one pass over nodes
-   and rows, and then sorting the names. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (unknown
-   axis). */
+/* Calls `row` for each name, sorted by `order`. Names with equal values are sorted by name. The bytes of a "<self>"
+   entry count as own bytes of its parent. In a breakdown, the own bytes of a node are the bytes of its "<self>"
+   entry. If a node has no listed child, all its bytes count as own bytes, and the own bytes are an upper bound.
+   Cumulative bytes of a breakdown are lower bounds. If `row` does not return HD_OK, the call ends and returns the
+   status from `row`. Cost: one pass over nodes and rows, and then sorting the names. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_OVERFLOW, HD_INVALID (unknown axis). */
 HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options,
                               hd_status (*row)(void *user, const hd_top_row *row), void *user, hd_error *err);
 /* Prints a list of names as text. The first line is the origin of the heap (hd_print_label). Each other line has
    total bytes and own bytes, their shares of the heap, blocks and the name. If the bytes are estimates, the line also
-   has standard errors. Brackets after the name contain the bytes that the breakdown leaves out, "self?" if the own
-   bytes are an upper bound, and in merged breakdowns an upper bound of additional bytes. */
+   has standard errors. Brackets after the name contain the bytes that the breakdown leaves out, and "self?" if the
+   own bytes are an upper bound. In merged breakdowns, the brackets also contain an upper bound of additional
+   bytes. */
 HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out, hd_error *err);
 
 #ifndef HEAPDUMP_NO_GRAPH
@@ -1433,13 +1481,13 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
    reference takes 1 more byte. If references have names, each reference takes 4 more bytes. After hd_graph_seal, a
    graph does not change. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
 
-/* Kinds of GC roots, from netcf-gc-heap-dump, "Root Record". */
+/* Kinds of GC roots, from the section "Root Record" of the document netcf-gc-heap-dump. */
 enum {
     HD_ROOT_INTERNAL = 0,        /* "internal": a reference from the runtime, for example to an application domain */
     HD_ROOT_LOCAL = 1,           /* "local": a local variable */
     HD_ROOT_FINALIZER = 2,       /* "finalizer": the object waits for its finalizer */
     HD_ROOT_HANDLE = 3,          /* "handle" */
-    HD_ROOT_STATIC = 4,          /* "static": hd_root.container has the variable */
+    HD_ROOT_STATIC = 4,          /* "static": a static variable of the class hd_root.container */
     HD_ROOT_COLLECTOR = 5        /* "collector": interned strings, class descriptions */
 };
 /* Flags of roots, as bits. A weak root does not keep its object alive. */
