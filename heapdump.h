@@ -453,7 +453,7 @@ typedef enum hd_status {
     HD_IO,               /* reading, writing or renaming a file failed */
     HD_MALFORMED,        /* the input breaks the rules of its format */
     HD_UNKNOWN_FORMAT,   /* no reader knows the format of the input */
-    HD_UNSUPPORTED,      /* the input is valid, but this call cannot represent it */
+    HD_UNSUPPORTED,      /* the input is valid, but the result cannot represent the input */
     HD_OVERFLOW,         /* a sum of sizes or counts exceeds 2^64 */
     HD_INVALID,          /* the caller's mistake: an argument out of range, or calls in the wrong order */
     HD_CANCELLED         /* the progress callback returned false */
@@ -518,8 +518,8 @@ typedef struct hd_allocator {
     void *user;
 } hd_allocator;
 
-/* Returns an allocator that gets whole memory pages from the OS. This allocator never calls malloc, so it is safe in
-   a malloc hook and in a signal handler. Each block takes at least one page, so use this allocator only for large
+/* Returns an allocator that gets whole memory pages from the OS. The allocator never calls malloc, so malloc hooks
+   and signal handlers can use the allocator. Each block takes at least one page, so use this allocator only for large
    blocks. */
 HEAPDUMP_API hd_allocator hd_page_allocator(void);
 
@@ -540,8 +540,8 @@ typedef struct hd_limits {
 
 struct hd_unpacker;
 
-/* Values of hd_options.layout, for heap dumps of Java VMs. These files contain no object sizes, so the library
-   computes the sizes from a layout. */
+/* Values of hd_options.layout, for heap dumps of Java VMs. Heap dumps of Java VMs contain no object sizes, so the
+   library computes the sizes from a layout. */
 enum {
     HD_LAYOUT_FOUND = 0,         /* the layout that fits the distances between objects */
     HD_LAYOUT_COMPRESSED = 1,    /* references of 4 bytes */
@@ -557,8 +557,8 @@ typedef struct hd_options {
     size_t unpacker_count;
     const char *format;    /* name of the format of the input [recognized by the first bytes] */
     /* Leave out each malformed piece of the input with a warning. By default, a malformed piece makes the call fail.
-       Some warnings do not report malformed input. These warnings do not depend on `lenient`, and
-       hd_dump_warning_count does not count these warnings. */
+       Some warnings do not report malformed input. hd_dump_warning_count does not count these other warnings, which
+       also appear without `lenient`. */
     bool lenient;
     void (*warning)(void *warning_user, const hd_error *warning);
     void *warning_user;
@@ -577,14 +577,15 @@ typedef struct hd_options {
     size_t format_count;
     const struct hd_places *places; /* code locations of the written frames (>>places) [none] */
     const struct hd_values *values; /* values of the objects of the written graph (>>dump.model) [none] */
-    /* Calls that write a file compress data with `deflate`. `deflate` compresses `size` bytes into a zlib stream of
+    /* Functions that write compressed files call `deflate`. `deflate` compresses `size` bytes into a zlib stream of
        at most `capacity` bytes at `to`, and returns the size of the stream. If `deflate` returns 0, the data is
        stored uncompressed. If `deflate` calls compress2 of zlib with level 9, the file has the same bytes as a file
        that LLVM writes [no compression] */
     size_t (*deflate)(void *deflate_user, void *to, size_t capacity, const void *data, size_t size);
     void *deflate_user;
-    /* Returns true if a function belongs to an allocator or a runtime. Some formats can mark these functions, so that
-       viewers hide them (>>pprof.write) [true for malloc, similar functions and operator new] */
+    /* Returns true if a function belongs to an allocator or a runtime. Some formats can mark the functions of an
+       allocator, so that viewers hide these functions (>>pprof.write) [true for malloc, similar functions and
+       operator new] */
     bool (*hidden)(void *hidden_user, hd_str frame);
     void *hidden_user;
 } hd_options;
@@ -593,14 +594,14 @@ typedef struct hd_options {
    uses a reporter. A program that adds a format (hd_options.formats) also uses a reporter. */
 typedef struct hd_reporter {
     hd_options options;
-    uint64_t warning_count;      /* malformed pieces that were left out */
+    uint64_t warning_count;      /* number of malformed pieces of the input that were left out */
     uint64_t told;               /* private: position of the last progress call */
     hd_error error;              /* private: the last report */
 } hd_reporter;
 
 /* Reports a fault in the input. `found` contains the status, position and message of the fault. If hd_options.lenient
    is set, hd_report counts a malformed or too large piece as a warning and returns HD_OK. The caller must then leave
-   out the piece. In all other cases, hd_report fills `err` and returns the status of `found`. */
+   out the malformed piece. In all other cases, hd_report fills `err` and returns the status of `found`. */
 HEAPDUMP_API hd_status hd_report(hd_reporter *reporter, const hd_error *found, hd_error *err);
 /* Reports progress. A function that reads a format can call hd_report_progress often, because hd_report_progress
    calls hd_options.progress only about once per megabyte. Errors: HD_CANCELLED. */
@@ -646,7 +647,7 @@ HEAPDUMP_API hd_status hd_in_open(const char *path, hd_in *in, hd_error *err);
    reading of traces, .NET CF dumps and Dart snapshots faster, because page faults cost the same time as copying. The
    OS counts mapped pages as memory of the program. Errors: HD_IO. */
 HEAPDUMP_API hd_status hd_in_open_mapped(const char *path, hd_in *in, hd_error *err);
-/* Closes a file that hd_in_open or hd_in_open_mapped opened. Other inputs need not be closed. */
+/* Closes a file that hd_in_open or hd_in_open_mapped opened. Inputs from other functions need not be closed. */
 HEAPDUMP_API void hd_in_close(hd_in *in);
 
 /* A window is the part of an input that a parser can read: the bytes from `at` up to `end`. The parser moves `at`
@@ -657,7 +658,7 @@ typedef struct hd_window {
     const uint8_t *at, *end;
     bool ended;                  /* true if `end` is the end of the input */
     bool text;                   /* true: the library counts lines, which takes about 0.1 ns per byte. Set `text`
-                                    before the first hd_window_fill */
+                                    before the first call of hd_window_fill */
     bool failed, refused;        /* these and all following members are private. failed: all later calls fail;
                                     refused: out of memory */
     const uint8_t *start;
@@ -694,8 +695,8 @@ typedef struct hd_unpacker {
     const char *magic;           /* first bytes of compressed input; no byte may be 0 */
     /* Opens a stream, which gets compressed bytes from packed(packed_user, ...) and decompresses these bytes. If the
        input has several compressed parts one after the other, the stream decompresses all parts. Returns NULL if out
-       of memory. Memory from `allocator` is limited to max_memory, and to 256 MiB at a time. The arguments allocator,
-       packed and packed_user stay valid until `close` is called. */
+       of memory. The stream can get at most max_memory bytes from `allocator`, and at most 256 MiB at a time. The
+       arguments allocator, packed and packed_user stay valid until `close` is called. */
     void *(*open)(void *user, hd_allocator allocator, hd_read_fn packed, void *packed_user);
     /* Reads decompressed bytes, like hd_read_fn. Returns -1 if the compressed bytes are damaged, end too early or
        cannot be read, or if the allocator has no memory. */
@@ -738,8 +739,8 @@ HEAPDUMP_API hd_out hd_out_file(FILE *file);
 /* Frees the bytes of a buffer. The buffer is then empty. */
 HEAPDUMP_API void hd_buffer_free(hd_buffer *buffer);
 
-/* A writer for text with a buffer. After the first failure, all later calls do nothing. hd_sink_end returns this
-   failure, so a program needs to check only the result of hd_sink_end. */
+/* An hd_sink writes text to an output, through a small buffer. After the first failure, all later calls do nothing.
+   hd_sink_end returns this failure, so a program needs to check only the result of hd_sink_end. */
 typedef struct hd_sink {
     hd_out out;
     hd_status status;            /* status of the first call that failed, or HD_OK */
@@ -747,7 +748,7 @@ typedef struct hd_sink {
     char buffer[4096];
 } hd_sink;
 
-/* Starts a text for an output. The caller need not initialize `sink`. */
+/* Starts a text that `sink` writes to the output `out`. The caller need not initialize `sink`. */
 HEAPDUMP_API void hd_sink_begin(hd_sink *sink, hd_out out);
 /* Writes bytes unchanged. */
 HEAPDUMP_API void hd_sink_put(hd_sink *sink, const char *data, size_t size);
@@ -802,14 +803,14 @@ HEAPDUMP_API void hd_file_discard(hd_file *file);
    these functions for its own formats (hd_options.formats). */
 
 /* The lines of a text. A line ends with LF or CR LF; these bytes are not part of the line. The last line of a text
-   may end without LF. A line may contain all other bytes, also NUL. The library does not copy a line: pointers into
-   the line are valid until the next call that moves the window. */
+   may end without LF. A line may contain all bytes except LF, also NUL. The library does not copy a line: pointers
+   into the line are valid until the next call that moves the window. */
 typedef struct hd_lines {
     hd_window *window;           /* window.at is the start of the next line */
     hd_reporter *reporter;
     hd_error *err;               /* a call that fails fills *err; `err` may be NULL */
     const char *start, *end;     /* the current line; start NULL: end of the text */
-    const char *at;              /* the parser's position in the line; callers may move it */
+    const char *at;              /* the parser's position in the line; callers may move this position */
     uint64_t number;             /* number of the current line, from 1 */
     bool columns;                /* error messages begin with line and column; set this member before the first
                                     line */
@@ -833,16 +834,16 @@ HEAPDUMP_API hd_status hd_lines_next(hd_lines *lines);
 HEAPDUMP_API hd_status hd_lines_extend(hd_lines *lines, size_t size, bool *whole);
 /* Returns the offset of `at` in the input. */
 HEAPDUMP_API uint64_t hd_lines_offset(const hd_lines *lines);
-/* If the line contains `text` at the position `at`, the call moves `at` behind this text and returns true. If not,
-   the call returns false and moves nothing. */
+/* If the line contains `text` at the position `at`, the call moves `at` behind this text and returns true. If the
+   line does not contain `text` at `at`, the call returns false. */
 HEAPDUMP_API bool hd_lines_take(hd_lines *lines, const char *text);
 /* Moves `at` behind spaces and tabs. */
 HEAPDUMP_API void hd_lines_skip_spaces(hd_lines *lines);
 /* Returns whether only spaces and tabs are left in the line. */
 HEAPDUMP_API bool hd_lines_done(hd_lines *lines);
 /* Reads a number in base 2 to 16, with digits in upper or lower case. If the line has a number at `at`, the call
-   moves `at` behind the number, fills *value and returns NULL. If not, the call changes nothing, and returns a text
-   for the argument `expected` of hd_lines_wrong. */
+   moves `at` behind the number, fills *value and returns NULL. If the line has no number at `at`, the call changes
+   nothing, and returns a text for the argument `expected` of hd_lines_wrong. */
 HEAPDUMP_API const char *hd_lines_number(hd_lines *lines, unsigned base, uint64_t *value);
 /* Makes an error for the position `at`. The message of the error contains the expected and the found text. */
 HEAPDUMP_API hd_error hd_lines_error(const hd_lines *lines, hd_status status, const char *expected);
@@ -865,7 +866,7 @@ typedef struct hd_json {
     bool newline;
 } hd_json;
 
-/* Starts a JSON text for an output. The caller need not initialize `json`. */
+/* Starts a JSON text that `json` writes to the output `out`. The caller need not initialize `json`. */
 HEAPDUMP_API void hd_json_begin(hd_json *json, hd_out out);
 /* Opens an object. Next, write the keys and values of the object, and then call hd_json_end. */
 HEAPDUMP_API void hd_json_object(hd_json *json);
@@ -878,13 +879,13 @@ HEAPDUMP_API void hd_json_key(hd_json *json, const char *key);
 /* Like hd_json_key, for a string that is not NUL-terminated. */
 HEAPDUMP_API void hd_json_key_str(hd_json *json, hd_str key);
 /* Writes a string. The call escapes quotes, backslashes, lone surrogates (three bytes each) and all characters that
-   hd_visible replaces. Other bytes that are not UTF-8 become U+FFFD. */
+   hd_visible replaces. All other bytes that are not UTF-8 become the character U+FFFD. */
 HEAPDUMP_API void hd_json_str(hd_json *json, hd_str value);
 /* Like hd_json_str, for a NUL-terminated string. */
 HEAPDUMP_API void hd_json_cstr(hd_json *json, const char *value);
-/* Writes an unsigned number. The number is exact for all 64 bits. */
+/* Writes an unsigned number with all its digits, also above 2^53. */
 HEAPDUMP_API void hd_json_u64(hd_json *json, uint64_t value);
-/* Writes a signed number. The number is exact for all 64 bits. */
+/* Writes a signed number with all its digits, also above 2^53. */
 HEAPDUMP_API void hd_json_i64(hd_json *json, int64_t value);
 /* Writes a number as a string of lower-case hexadecimal digits, for example "1f". */
 HEAPDUMP_API void hd_json_hex(hd_json *json, uint64_t value);
@@ -911,8 +912,8 @@ HEAPDUMP_API void hd_json_quote(hd_sink *sink, hd_str text);
    all nodes below its nodes (the cumulative size). A breakdown may leave out small entries. Source:
    chromium-heap-dump-format. */
 
-/* An array of HD_MAX_AXES elements is the last member of its struct. So the other members have the same offsets in
-   source files with different values of HD_MAX_AXES. */
+/* An array of HD_MAX_AXES elements is always the last member of its struct. So source files may define different
+   values of HD_MAX_AXES: all members before the array keep their offsets. */
 #ifndef HD_MAX_AXES
 #define HD_MAX_AXES 8
 #endif
@@ -950,7 +951,7 @@ typedef struct hd_frame_parts {
 HEAPDUMP_API hd_frame_parts hd_frame_parse(hd_str name);
 
 /* An amount of memory. If a sum of bytes or blocks is too large, the sum becomes the largest possible value. So the
-   order of additions does not matter. */
+   order of additions does not change the sum. */
 typedef struct hd_amount {
     uint64_t bytes;
     uint64_t blocks;             /* number of allocations; HD_UNKNOWN: the file does not contain this number */
@@ -1093,8 +1094,8 @@ typedef struct hd_cutoff {
     uint32_t top;                /* list at most this number of children of each parent: the largest ones. 0: all
                                     children. Children of equal size are sorted by name */
     /* Budgets limit the number of listed entries. From the entries that pass the rules above, a budget first chooses
-       the entries that explain most, as the comment below describes. Then the budget chooses the largest other
-       entries. 0: no budget. */
+       the entries that explain most, as the comment below describes. After these entries, the budget chooses the
+       largest remaining entries. 0: no budget. */
     uint32_t max_entries;        /* largest number of listed entries, including the total */
     uint64_t max_output_bytes;   /* largest size in bytes of the entries and their names in the file that
                                     hd_chrome_write writes for this heap */
@@ -1104,26 +1105,26 @@ typedef struct hd_cutoff {
 } hd_cutoff;
 
 /* A budget chooses the entries that best explain where the bytes of the heap are. For example, two entries of 500 MB
-   each explain more than an entry of 990 MB and an entry of 10 MB. An entry with all bytes of its parent explains
-   nothing. Two halves of a gigabyte explain more than two halves of a kilobyte. (The exact measure is the entropy of
-   the list, in bits times bytes.) If several entries in a chain have equal bytes, the innermost entry is listed. If
-   no other entry explains anything, the budget then lists the largest entries. If all entries fit into the budget,
-   all entries are listed. In large profiles, up to 1/64 of max_output_bytes may stay unused. If `nested` is false, an
-   entry may be listed without its parent. The bytes of such an entry are then part of <other> of the nearest listed
-   ancestor.
+   each explain more than an entry of 990 MB and an entry of 10 MB. An entry with all bytes of its parent gives no new
+   information, so it explains nothing. Dividing a gigabyte into halves explains more than dividing a kilobyte into
+   halves. Exactly, a list explains its entropy in bits times bytes. If several entries in a chain have equal bytes,
+   the innermost entry is listed. If no other entry explains anything, the budget then lists the largest entries. If
+   all entries fit into the budget, all entries are listed. In large profiles, up to 1/64 of max_output_bytes may stay
+   unused. If `nested` is false, an entry may be listed without its parent. The bytes of such an entry are then part
+   of <other> of the nearest listed ancestor.
 
    The algorithm for a budget is greedy: each step adds the entry that explains most. A list of k entries explains at
-   least 63 % (1 - 1/e) of the best possible list of k entries. Usually, both lists explain the same. For
-   max_output_bytes, the algorithm runs twice, and the call uses the better result. The first run adds the entry that
-   explains most, and the second run adds the entry that explains most per byte of output. If each entry had a fixed
-   size in the output, the result would explain at least (1 - 1/e) / 2 of the best list. But entries share names, so
-   the sizes are not fixed. Entries that explain the same are sorted by size, then in the order of breakdowns. If the
-   input is a breakdown, the bytes of an entry minus the bytes of its listed children count as one cell. The measure
-   is exact for one axis. With several axes, bytes that are listed both by type and by function count twice. Cost: the
-   call first condenses a profile to a breakdown with somewhat more entries than the budget allows. The choice from
-   these entries then takes nearly linear time. Thousands of entries with equal bytes take longer, because each step
-   compares all these entries again. If two axes are both thousands of names deep, the time grows with the depth of
-   the second axis. The memory is linear in the number of entries. */
+   least 63 % (1 - 1/e) of the best possible list of k entries. Usually, the list of the algorithm is as good as the
+   best list. For max_output_bytes, the algorithm runs twice, and the call uses the better result. The first run adds
+   the entry that explains most, and the second run adds the entry that explains most per byte of output. If each
+   entry had a fixed size in the output, the result would explain at least (1 - 1/e) / 2 of the best list. But entries
+   share names, so the sizes are not fixed. Entries that explain the same are sorted by size, then in the order of
+   breakdowns. If the input is a breakdown, the algorithm treats the bytes of an entry minus the bytes of its listed
+   children as one cell. This entropy is exact for heaps with one axis. With several axes, bytes that are listed both
+   by type and by function count twice. Cost: the call first condenses a profile to a breakdown with somewhat more
+   entries than the budget allows. The choice from these entries then takes nearly linear time. Thousands of entries
+   with equal bytes take longer, because each step compares all these entries again. If two axes are both thousands of
+   names deep, the time grows with the depth of the second axis. The memory is linear in the number of entries. */
 
 /* =============================================================================== >>condense
    Functions that condense a profile to a breakdown. */
@@ -1173,22 +1174,23 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
    depends on the number of different call stacks, not on the number of heaps. If all heaps are profiles, the sum is a
    sorted profile. If at least one heap is a breakdown, the sum is a breakdown. The sum lists every entry that at
    least one heap lists. If a heap does not list an entry, the merger adds 0 for this heap. So if a heap does not list
-   an entry, the size of this entry in the sum is a lower bound. This size may be smaller than the sum of the entry's
-   children. The total of the sum is exact. The sum has the axes of all heaps: first "backtrace" and "type", then all
-   other axes in the order of their names. If a heap lacks an axis, its rows get the root of this axis. The order of
-   the heaps does not change the sum. A program can also add up partial sums of profiles, or partial sums of
+   an entry, the size of this entry in the sum is a lower bound. The size of such an entry may be smaller than the sum
+   of its children. The total of the sum is exact. The sum has the axes of all heaps: first "backtrace" and "type",
+   then all other axes in the order of their names. If a heap lacks an axis, its rows get the root of this axis. The
+   order of the heaps does not change the sum. A program can also add up partial sums of profiles, or partial sums of
    breakdowns, with the same result.
 
    hd_rows.unlisted of an entry is an upper bound of the bytes of this entry in heaps that do not list the entry. In
    each of these heaps, the entry has at most the open bytes of its nearest listed ancestor. The open bytes of an
    ancestor are its bytes minus the bytes of its listed children. The merger searches the nearest ancestor on the last
-   axis first, up to the root of this axis. Then the merger searches on the axis before, and so on up to the total.
-   Only the listed children on the searched axis count. If an entry has no listed children on an axis, or if the heap
-   lacks this axis, all bytes of the entry are open. The upper bounds are close to the true sizes if the breakdowns
-   list all entries above a smallest size. The upper bounds are less close if breakdowns list entries without their
-   ancestors. slack[entry * axis_count + axis] is the sum of the open bytes of an entry over all heaps. Later sums
-   need `slack` for entries that none of these heaps lists. slack is 0 for the axes before the last axis on which the
-   entry is not at the root. A Chromium trace cannot store the arrays `unlisted` and `slack`. */
+   axis first, up to the root of this axis. If the merger finds no ancestor there, it searches on the axis before, and
+   so on up to the total. Only the listed children on the searched axis count. If an entry has no listed children on
+   an axis, or if the heap lacks this axis, all bytes of the entry are open. The upper bounds are close to the true
+   sizes if the breakdowns list all entries above a smallest size. The upper bounds are larger if breakdowns list
+   entries without their ancestors. slack[entry * axis_count + axis] is the sum of the open bytes of an entry over all
+   heaps. If a program later adds this sum to other heaps, the merger needs `slack` for entries that the sum does not
+   list. slack is 0 for the axes before the last axis on which the entry is not at the root. A Chromium trace cannot
+   store the arrays `unlisted` and `slack`. */
 typedef struct hd_merger hd_merger;
 
 /* Creates an empty merger. The merger uses the members allocator, limits and progress of the options. The callback
@@ -1201,19 +1203,19 @@ HEAPDUMP_API hd_merger *hd_merger_create(const hd_options *options, hd_error *er
 HEAPDUMP_API hd_status hd_merger_add(hd_merger *merger, const hd_heap *heap, hd_error *err);
 /* Returns the sum and empties the merger. The caller frees the sum with hd_heap_release. If all heaps have the same
    process, dump or allocator, the sum also has this process, dump or allocator. sample_bytes of the sum is the
-   largest sample_bytes of the heaps. Strings of the sum are valid until hd_merger_free. Cost: sorting the sum. If
+   largest sample_bytes of the heaps. The strings of the sum are valid until hd_merger_free. Cost: sorting the sum. If
    both profiles and breakdowns were added, the call also takes the time of hd_export for the profiles. Errors: the
    errors of hd_merger_add, and HD_INVALID (no heap was added). */
 HEAPDUMP_API hd_status hd_merger_finish(hd_merger *merger, hd_heap *out, hd_error *err);
 /* Like hd_merger_finish, but returns the sum of the profiles and the sum of the breakdowns as two heaps, the profile
-   first. If all heaps are profiles, or if all are breakdowns, the call returns only one heap. Use this function for
-   partial sums. A merger that adds up partial sums has the same result as a merger that adds up all original heaps.
-   hd_rows_write stores partial sums without loss. Cost: sorting. */
+   first. If all heaps are profiles, or if all are breakdowns, the call returns only one heap. Use
+   hd_merger_finish_parts for partial sums. A merger that adds up partial sums has the same result as a merger that
+   adds up all original heaps. hd_rows_write stores partial sums without loss. Cost: sorting. */
 HEAPDUMP_API hd_status hd_merger_finish_parts(hd_merger *merger, hd_heap out[2], size_t *count, hd_error *err);
 /* Returns the number of bytes of memory that a merger uses. */
 HEAPDUMP_API uint64_t hd_merger_memory(const hd_merger *merger);
-/* Frees a merger, also before hd_merger_finish. Sums that hd_merger_finish returned stay valid. The strings of these
-   sums are then no longer valid. */
+/* Frees a merger, also before hd_merger_finish. Sums that hd_merger_finish returned stay valid. The strings of a sum
+   are no longer valid after hd_merger_free. */
 HEAPDUMP_API void hd_merger_free(hd_merger *merger);
 
 /* Adds up `count` heaps in one call. If all heaps have the same process, dump or allocator, the sum also has this
@@ -1222,78 +1224,79 @@ HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_opt
                                 hd_error *err);
 
 /* =============================================================================== >>heap.ops
-   Functions that make a new heap from a heap: a part of the heap, or the same bytes with other call stacks. All these
-   functions accept profiles and breakdowns. The new heap uses the strings of the old heap (process, dump, allocator),
-   but no other memory of the old heap. The result for a profile is exact. A breakdown leaves out entries, so some
-   sizes in the result for a breakdown are only bounds. The comment of each function says which sizes are bounds.
-   hd_rows.unlisted of the new heap is NULL. */
+   Functions that make a new heap from an old heap. The new heap has a part of the old heap, or the same bytes with
+   changed call stacks. All these functions accept profiles and breakdowns. The new heap uses the strings of the old
+   heap (process, dump, allocator), but no other memory of the old heap. The result for a profile is exact. A
+   breakdown leaves out entries, so some sizes in the result for a breakdown are only bounds. The comment of each
+   function says which sizes are bounds. hd_rows.unlisted of the new heap is NULL. */
 
 /* The largest number of names that an hd_rename_fn may return. */
 #define HD_RENAME_MAX 64
 /* Writes the names that replace `name` to `path`, and returns the number of these names. */
 typedef uint32_t (*hd_rename_fn)(void *user, hd_str name, hd_str *path);
 /* Copies a profile and renames the nodes of one axis. `rename` replaces a name by 0 to HD_RENAME_MAX names, the
-   outermost first. Several names are useful for inlined functions. If `rename` returns 0, the node is removed, and
-   its children move to its parent. Nodes that get the same parent and the same name are merged. The new names must be
-   valid until the next call of `rename`. The library calls `rename` once for each different name. The library ignores
-   the names of nodes without cells at or below them. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis, or
-   two axes with the same name). */
+   outermost first. Several names are useful for inlined functions. If `rename` returns 0 names, the node is removed,
+   and the children of the node move to its parent. Nodes that get the same parent and the same name are merged. The
+   names that `rename` returns must be valid until the next call of `rename`. The library calls `rename` once for each
+   different name. The library ignores the names of nodes without cells at or below them. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_INVALID (unknown axis, or two axes with the same name). */
 HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis, hd_rename_fn rename, void *user,
                                          const hd_options *options, hd_profile **out, hd_error *err);
 
-/* Returns whether a node with this name matches. The library calls the function once for each node of the axis,
-   except for the root and for nodes without rows at or below them. */
+/* Returns whether a node with this name matches. The library calls an hd_match_fn once for each node that has rows at
+   or below it. The library never calls an hd_match_fn for the root. */
 typedef bool (*hd_match_fn)(void *user, hd_str name);
 
 /* Keeps the cells at or below matching nodes of `axis` if `keep` is true, and all other cells if `keep` is false. The
    result for `keep` true and the result for `keep` false add up to the whole heap. In a breakdown, an entry above
    matching entries gets a new size. If `keep` is true, the new size is the sum of the outermost matching entries that
-   are listed. This sum is a lower bound. If `keep` is false, the call subtracts this sum from the old size of the
-   entry. The new size is then an upper bound. Cost: one pass over nodes and rows. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   are listed, which is a lower bound. If `keep` is false, the new size is the old size minus the sum of these
+   matching entries, which is an upper bound. Cost: one pass over nodes and rows. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
    HD_CANCELLED, HD_INVALID (unknown axis, or two axes with the same name). */
 HEAPDUMP_API hd_status hd_filter(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user, bool keep,
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Makes the outermost matching node of each path on `axis` the first node of the path. Equal paths are merged. Cells
-   that are not at or below a matching node are removed. A breakdown may leave out entries of matching nodes. Then the
-   sizes of the root, of matching nodes and of nodes below matching nodes are lower bounds. Cost: one pass over nodes
-   and rows. Errors: the errors of hd_filter, and HD_OVERFLOW. */
+   that are not at or below a matching node are removed. If a breakdown leaves out entries of a matching node, some
+   sizes are lower bounds: the sizes of the root, of matching nodes and of nodes below matching nodes. Cost: one pass
+   over nodes and rows. Errors: the errors of hd_filter, and HD_OVERFLOW. */
 HEAPDUMP_API hd_status hd_reroot(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                  const hd_options *options, hd_heap *out, hd_error *err);
 /* Removes the matching nodes of `axis`. The children and the own bytes of a removed node move to the parent of this
-   node. In a breakdown, the own bytes of a node are the bytes of its "<self>" entry, or all bytes of the node if it
-   has no listed child. The other bytes of a removed node become part of "<other>" of its parent. Cost: one pass over
-   nodes and rows. Errors: the errors of hd_reroot. */
+   node. In a breakdown, the own bytes of a node are the bytes of its "<self>" entry. If a node has no listed child,
+   all bytes of the node count as own bytes. The other bytes of a removed node become part of "<other>" of its parent.
+   Cost: one pass over nodes and rows. Errors: the errors of hd_reroot. */
 HEAPDUMP_API hd_status hd_hide(const hd_heap *heap, uint32_t axis, hd_match_fn match, void *user,
                                const hd_options *options, hd_heap *out, hd_error *err);
 /* Like hd_hide, but removes node i if hidden[i] is true. If own[i] is a name, the own bytes of node i move to a child
-   of its parent, and own[i] is the name of this child. If own[i] is empty, or `own` is NULL, the own bytes of node i
-   move to its parent. Names are copied. */
+   with this name below the parent of node i. If own[i] is empty, or `own` is NULL, the own bytes of node i move to
+   its parent. Names are copied. */
 HEAPDUMP_API hd_status hd_hide_nodes(const hd_heap *heap, uint32_t axis, const bool *hidden, const hd_str *own,
                                      const hd_options *options, hd_heap *out, hd_error *err);
 /* The largest number of names in an inverted path. */
 #define HD_INVERT_MAX 512
 /* Reverses each path of `axis`, so that the innermost function comes first (a bottom-up tree). Only the innermost
-   HD_INVERT_MAX names of a path are kept. The bytes of "<self>" count as bytes of its parent. A heap that is inverted
-   twice has its original paths. The result is a profile. From a breakdown with several axes, first make a profile of
-   one axis with hd_breakdown_axis_profile. Cost: the number of nodes with cells times the depth of these nodes. All
-   inverted paths together have at most a million names, plus 32 names for each node of the axis. If deep call stacks
-   exceed this limit, the call shortens all paths to the same number of names. A warning (HD_LIMIT) reports that names
-   are left out. Errors: the errors of hd_reroot, and HD_UNSUPPORTED (a breakdown with several axes). */
+   HD_INVERT_MAX names of a path are kept. The bytes of a "<self>" node count as bytes of its parent. A heap that is
+   inverted twice has its original paths again. The result of hd_invert is a profile. From a breakdown with several
+   axes, first make a profile of one axis with hd_breakdown_axis_profile. Cost: the number of nodes with cells times
+   the depth of these nodes. All inverted paths together have at most a million names, plus 32 names for each node of
+   the axis. If deep call stacks exceed this number of names, the call shortens all paths to the same number of names.
+   A warning (HD_LIMIT) reports that names are left out. Errors: the errors of hd_reroot, and HD_UNSUPPORTED (a
+   breakdown with several axes). */
 HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_options *options, hd_heap *out,
                                  hd_error *err);
-/* Like hd_invert, but with less memory if the result is later cut off: a path ends where its bytes fall below
+/* Like hd_invert, but with less memory, for a result that is later cut off. Each path ends where its bytes fall below
    min_bytes or min_share of `cutoff`. With `cutoff`, hd_tree lists the same entries as for the result of hd_invert.
    The memory depends on the number of listed entries. */
 HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const hd_cutoff *cutoff,
                                      const hd_options *options, hd_heap *out, hd_error *err);
-/* Makes a profile of one axis of a breakdown. The cells of the profile come from the entries at the roots of all
-   other axes. The size of a cell is the size of the entry minus the sizes of its listed children. In a merged
-   breakdown, this difference may be negative; the size of the cell is then 0. In the profile, the own bytes of a node
-   ("<self>") also include the bytes of children that are left out. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW,
-   HD_INVALID (unknown axis). */
+/* Makes a profile from one axis of a breakdown, for example from the types. The cells of the profile come from the
+   entries at the roots of all other axes. The size of a cell is the size of its entry minus the sizes of the entry's
+   listed children. If this difference is negative, which can happen in a merged breakdown, the size of the cell is 0.
+   In the profile, the own bytes of a node ("<self>") also include the bytes of children that are left out. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (unknown axis). */
 HEAPDUMP_API hd_status hd_breakdown_axis_profile(const hd_breakdown *breakdown, uint32_t axis,
                                                  const hd_options *options, hd_profile **out, hd_error *err);
-/* Makes a breakdown of one axis of a breakdown. The entries keep their sizes and their upper bounds
+/* Makes a breakdown with only one axis of a breakdown. The entries keep their sizes and their upper bounds
    (hd_rows.unlisted). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown axis). */
 HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *breakdown, uint32_t axis, const hd_options *options,
                                          hd_breakdown **out, hd_error *err);
@@ -1339,11 +1342,11 @@ HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, c
 HEAPDUMP_API void hd_diff_free(hd_diff *diff);
 
 /* ================================================================================== >>print
-   Functions that print trees, lists of functions, and diffs. For each of these, one function prints text, and another
-   function calls a callback for each row. */
+   Functions that print trees, lists of functions, and diffs. For each kind of output, one function prints text, and
+   another function calls a callback for each row. */
 
 /* The order of the children of one parent in a tree, or of the names in a list. Equal rows are sorted by bytes. A
-   diff is sorted by the changes of these values. Rows with an unknown number of blocks come last. */
+   diff is sorted by the changes of bytes, blocks or self sizes. Rows with an unknown number of blocks come last. */
 typedef enum hd_order {
     HD_ORDER_BYTES,              /* largest first */
     HD_ORDER_BLOCKS,             /* most first */
@@ -1378,10 +1381,10 @@ typedef struct hd_tree_row {
     const hd_breakdown *breakdown;
     uint64_t unlisted;           /* the entry may have up to this number of additional bytes (hd_rows.unlisted); 0 for
                                     <other> */
-    /* True if a program can print this row on the line of its parent. Then the row is the only child of its parent,
-       and both rows have the same bytes, blocks, standard error and `unlisted`. The row is also a function, or a node
-       on the axis of its parent, or a node without children. `folds` is false for children of the total, for <other>,
-       and if every_route is set. */
+    /* True if a program can print this row on the line of its parent. A row with `folds` is the only child of its
+       parent, and both rows have the same bytes, blocks, standard error and `unlisted`. A row with `folds` is also a
+       function, or a node on the axis of its parent, or a node without children. `folds` is false for children of the
+       total, for <other>, and if every_route is set. */
     bool folds;
 } hd_tree_row;
 
@@ -1392,11 +1395,11 @@ HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *optio
                                hd_status (*row)(void *user, const hd_tree_row *row), void *user, hd_error *err);
 /* Prints a tree as text. Each line has the bytes, the share of the total, the blocks and the indented name. If the
    bytes are an estimate, the line also has the standard error; in two of three cases, the true value is within one
-   standard error. A share of "> 100%" means that an entry of a breakdown is larger than its parent. The library then
-   also gives a warning. In merged breakdowns, "(+1.2 MiB?)" is an upper bound of bytes that the entry may have in
-   addition; a line below the tree explains this. A name that is not on the backtrace axis begins with the name of its
-   axis, for example "type: T" or "age: 1 s". If hd_tree_row.folds is set, the row is not indented further than its
-   parent. */
+   standard error. A share of "> 100%" means that an entry of a breakdown is larger than its parent. If an entry is
+   larger than its parent, the library also gives a warning. In merged breakdowns, "(+1.2 MiB?)" is an upper bound of
+   bytes that the entry may have in addition; a line below the tree explains this. A name that is not on the backtrace
+   axis begins with the name of its axis, for example "type: T" or "age: 1 s". If hd_tree_row.folds is set, the row is
+   not indented further than its parent. */
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out, hd_error *err);
 
 /* Prints the origin of a heap, for example "malloc, peak, app, pid 7, dump 0x1, host=a, sampled every 512.0 KiB". The
@@ -1404,7 +1407,7 @@ HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options 
    from `than` are printed. Errors: HD_INVALID (heap is NULL), HD_IO. */
 HEAPDUMP_API hd_status hd_print_label(const hd_heap *heap, const hd_heap *than, hd_out out, hd_error *err);
 
-/* One line of the tree of a diff. The comments of hd_tree_row explain the members. */
+/* One line of the tree of a diff. The comments of hd_tree_row explain the members of hd_diff_row. */
 typedef struct hd_diff_row {
     uint32_t depth, axis, entry; /* entry is the number of the entry in `diff`; HD_NONE: <other> */
     hd_str name;
@@ -1445,10 +1448,11 @@ typedef struct hd_top_row {
     hd_str name;                 /* "<self>": own bytes of the root; "<other>": bytes below the root that the
                                     breakdown leaves out */
     hd_amount self;              /* own bytes of the nodes with this name */
-    hd_amount cumulative;        /* bytes at or below these nodes. If a path contains the name several times, its
-                                    bytes count once */
+    hd_amount cumulative;        /* bytes at or below the nodes with this name. If a path contains the name several
+                                    times, the bytes of the path count once */
     hd_amount unlisted;          /* in a breakdown, bytes of these nodes minus the bytes of their listed children.
-                                    These are own bytes, or bytes of children that are left out. In a profile, 0 */
+                                    This difference has own bytes, and bytes of children that are left out. In a
+                                    profile, 0 */
     bool self_is_bound;          /* true if `self` is an upper bound: in a breakdown, all bytes of a node without
                                     listed children count as own bytes */
     uint64_t more;               /* in a merged breakdown: upper bound of additional bytes in heaps that leave out
