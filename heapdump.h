@@ -51,7 +51,7 @@
    A *graph* stores live objects and the references between objects. The library returns the dominator tree of a graph
    as a breakdown.
    An hd_heap is a profile or a breakdown, together with its process, dump, time and allocator. All functions for
-   printing and writing accept every hd_heap.
+   printing and writing heaps accept profiles and breakdowns.
 
    OPTIONS: macros that a program can define before the #include
 
@@ -186,7 +186,7 @@
 
    A function that can fail returns hd_status; HD_OK is 0. A function that succeeds writes its results through its
    last pointer arguments. The argument `err` (hd_error *) may be NULL. The argument `options` may be NULL. An option
-   that is zero has its default value.
+   with the value zero has its default value.
    A function with a name that ends in _create returns the new object, or NULL on failure. A call that frees NULL does
    nothing. Recording into a NULL recorder does nothing, so a program keeps running if hd_recorder_create failed. For
    any other NULL argument, a function returns HD_INVALID, NULL or zeros. If an index is too large, a function returns
@@ -440,9 +440,9 @@ extern "C" {
 /* ==================================================================================== >>text
    Statuses, errors and strings. */
 
-/* The number that means "no node", "no entry" or "no call stack". */
+/* The node number HD_NONE means "no node". Numbers of entries and call stacks use HD_NONE in the same way. */
 #define HD_NONE 0xffffffffu
-/* The value of an unknown count: the file does not contain this count. */
+/* The value of a count that the file does not contain. */
 #define HD_UNKNOWN UINT64_MAX
 
 /* The result of a call that can fail. */
@@ -452,10 +452,10 @@ typedef enum hd_status {
     HD_LIMIT,            /* the call reached a limit of hd_limits */
     HD_IO,               /* reading, writing or renaming a file failed */
     HD_MALFORMED,        /* the input breaks the rules of its format */
-    HD_UNKNOWN_FORMAT,   /* no reader knows the format of the input */
+    HD_UNKNOWN_FORMAT,   /* the library does not recognize the format of the input */
     HD_UNSUPPORTED,      /* the input is valid, but the result cannot represent the input */
     HD_OVERFLOW,         /* a sum of sizes or counts exceeds 2^64 */
-    HD_INVALID,          /* the caller's mistake: an argument out of range, or calls in the wrong order */
+    HD_INVALID,          /* the caller made a mistake: an argument is out of range, or calls are in the wrong order */
     HD_CANCELLED         /* the progress callback returned false */
 } hd_status;
 
@@ -467,13 +467,13 @@ HEAPDUMP_API const char *hd_version(void);
    NULL. */
 HEAPDUMP_API const char *hd_status_text(hd_status status);
 
-/* The description of a failure. A call changes its hd_error only if the call fails. */
+/* The description of a failure. A call writes to the hd_error only if the call fails. */
 typedef struct hd_error {
     hd_status status;
     uint64_t offset;     /* position of the failure in the input, in bytes; HD_UNKNOWN: no position */
     uint64_t line;       /* line in the input, from 1; 0: the input is not text */
     uint64_t column;     /* column in the line, from 1, in bytes; 0: unknown */
-    char message[232];   /* one line of text, such as "expected X, found Y" */
+    char message[232];   /* one line, NUL-terminated, such as "expected X, found Y" */
     const char *format;  /* name of the format that hd_read recognized, or NULL */
 } hd_error;
 
@@ -519,8 +519,8 @@ typedef struct hd_allocator {
 } hd_allocator;
 
 /* Returns an allocator that gets whole memory pages from the OS. The allocator never calls malloc, so malloc hooks
-   and signal handlers can use the allocator. Each block takes at least one page, so use this allocator only for large
-   blocks. */
+   and signal handlers can use the allocator. Each block takes at least one memory page, so use the page allocator
+   only for large blocks. */
 HEAPDUMP_API hd_allocator hd_page_allocator(void);
 
 /* An amount of memory: `reserved` is the size of the address space, and `resident` is the part of this address space
@@ -533,7 +533,7 @@ typedef struct hd_memory {
    limit returns HD_LIMIT, and the error message names the limit. */
 typedef struct hd_limits {
     uint64_t max_memory;   /* the largest number of bytes that the call may use at any time [unlimited] */
-    uint32_t max_depth;    /* nesting of brackets in the input, up to 1024 [512] */
+    uint32_t max_depth;    /* largest depth of nested brackets in the input, up to 1024 [512] */
     uint64_t max_records;  /* the largest number of entries, of frames and of cells [2^32 - 2] */
     uint64_t taken;        /* private: bytes of max_memory that the outer call already uses */
 } hd_limits;
@@ -543,7 +543,7 @@ struct hd_unpacker;
 /* Values of hd_options.layout, for heap dumps of Java VMs. Heap dumps of Java VMs contain no object sizes, so the
    library computes the sizes from a layout. */
 enum {
-    HD_LAYOUT_FOUND = 0,         /* the layout that fits the distances between objects */
+    HD_LAYOUT_FOUND = 0,         /* the library finds the layout from the distances between objects */
     HD_LAYOUT_COMPRESSED = 1,    /* references of 4 bytes */
     HD_LAYOUT_WIDE = 2,          /* references of 8 bytes */
     HD_LAYOUT_FILE = 3           /* count only fields and elements in the file, no headers and no padding */
@@ -575,8 +575,8 @@ typedef struct hd_options {
                                         input, hd_read uses the format with the highest result of `detect`, or the
                                         first of equal results (>>dump.model) */
     size_t format_count;
-    const struct hd_places *places; /* code locations of the written frames (>>places) [none] */
-    const struct hd_values *values; /* values of the objects of the written graph (>>dump.model) [none] */
+    const struct hd_places *places; /* code locations of the stack frames in the written file (>>places) [none] */
+    const struct hd_values *values; /* values of the objects in the written file (>>dump.model) [none] */
     /* Functions that write compressed files call `deflate`. `deflate` compresses `size` bytes into a zlib stream of
        at most `capacity` bytes at `to`, and returns the size of the stream. If `deflate` returns 0, the data is
        stored uncompressed. If `deflate` calls compress2 of zlib with level 9, the file has the same bytes as a file
@@ -709,7 +709,7 @@ typedef struct hd_unpacker {
    to its caller. */
 typedef hd_status (*hd_write_fn)(void *user, const void *data, size_t size);
 
-/* An output: a function that writes bytes, and the first argument of this function. */
+/* An output consists of a function that writes bytes, and a pointer for this function. */
 typedef struct hd_out {
     hd_write_fn write;
     void *user;
@@ -819,17 +819,17 @@ typedef struct hd_lines {
     uint64_t breaks, before;     /* private: number of LFs in the line; at the end, size of a last line without LF */
 } hd_lines;
 
-/* Makes an hd_lines for a window. hd_lines_next then moves to the first line. All three arguments must stay valid
-   while the hd_lines is used. A function that reads a format gets the window from hd_dump_window, and the reporter
-   from hd_dump_reporter. */
+/* Makes an hd_lines for a window. hd_lines_next then moves to the first line. The window, the reporter and *err must
+   stay valid while a program uses the hd_lines. A function that reads a format gets the window from hd_dump_window,
+   and the reporter from hd_dump_reporter. */
 HEAPDUMP_API hd_lines hd_lines_of(hd_window *window, hd_reporter *reporter, hd_error *err);
 /* Moves to the next line, and reports progress. `at` is then the start of the line. A byte order mark at the start of
    the text is skipped. A line of more than 2^28 bytes is malformed; in lenient mode, such a line is skipped. The call
    finds the end of the line with memchr, and copies bytes only if the window must grow. Errors: errors of
    hd_window_fill, HD_MALFORMED, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_lines_next(hd_lines *lines);
-/* Extends the line across line breaks, so that the line ends `size` bytes after `at`. Use this function for formats
-   that store the length of a text. If the text has fewer bytes, or if no line ends at this position, *whole becomes
+/* Extends the line across line breaks, so that the line ends `size` bytes after `at`. hd_lines_extend is for formats
+   that store the length of a text. If the text has fewer bytes, or if no line ends after `size` bytes, *whole becomes
    false and the line stays unchanged. Errors: errors of hd_window_fill. */
 HEAPDUMP_API hd_status hd_lines_extend(hd_lines *lines, size_t size, bool *whole);
 /* Returns the offset of `at` in the input. */
@@ -874,7 +874,7 @@ HEAPDUMP_API void hd_json_object(hd_json *json);
 HEAPDUMP_API void hd_json_array(hd_json *json);
 /* Closes the innermost open object or array. */
 HEAPDUMP_API void hd_json_end(hd_json *json);
-/* Writes the key of the next value in an object. The key is escaped like the value of hd_json_str. */
+/* Writes the key of the next value in an object. The call escapes the key, like hd_json_str escapes a string. */
 HEAPDUMP_API void hd_json_key(hd_json *json, const char *key);
 /* Like hd_json_key, for a string that is not NUL-terminated. */
 HEAPDUMP_API void hd_json_key_str(hd_json *json, hd_str key);
@@ -900,8 +900,8 @@ HEAPDUMP_API void hd_json_newline(hd_json *json);
 /* Writes the buffered bytes and ends the JSON text. Errors: HD_INVALID (an object or array was not closed, or closed
    twice), HD_LIMIT (more than HD_JSON_DEPTH open objects and arrays), errors of the output. */
 HEAPDUMP_API hd_status hd_json_finish(hd_json *json);
-/* Writes a string with quotes to an hd_sink, for programs that write JSON without an hd_json. The string is escaped
-   as in hd_json_str. */
+/* Writes a string with quotes to an hd_sink, for programs that write JSON without an hd_json. The call escapes the
+   string like hd_json_str. */
 HEAPDUMP_API void hd_json_quote(hd_sink *sink, hd_str text);
 
 /* =================================================================================== >>heap
@@ -938,7 +938,7 @@ typedef struct hd_axis {
 HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name);
 
 /* The parts of a function's name on the backtrace axis: "function (dir/file.c:12) [libfoo.so]". File, line and object
-   may be missing; a missing part is empty. The parts can be joined to the original name. */
+   may be missing; a missing part is empty. Joined in this form, the parts give the original name. */
 typedef struct hd_frame_parts {
     hd_str function, file, object;   /* parts of the name, which are valid as long as the name */
     uint64_t line;
@@ -962,9 +962,10 @@ typedef struct hd_amount {
    byte. */
 HEAPDUMP_API uint64_t hd_standard_error(hd_u128 variance);
 
-/* The cells of a profile, or the entries of a breakdown, as arrays. node[i * axis_count + a] is the node of row i on
-   axis a. The arrays are valid while the profile or breakdown is valid. Only breakdowns from hd_merger have the
-   arrays `unlisted` and `slack`. In all other rows, `unlisted` and `slack` are NULL. */
+/* The cells of a profile, or the entries of a breakdown, as arrays. Each cell or entry is a row. The node of row i on
+   axis a is node[i * axis_count + a]. The arrays are valid while the profile or breakdown is valid. Only breakdowns
+   from hd_merger have the arrays `unlisted` and `slack`. For profiles and all other breakdowns, `unlisted` and
+   `slack` are NULL. */
 typedef struct hd_rows {
     uint32_t count, axis_count;
     const uint32_t *node;
@@ -1021,17 +1022,17 @@ HEAPDUMP_API uint64_t hd_profile_bytes(const hd_profile *profile);
 HEAPDUMP_API uint64_t hd_profile_blocks(const hd_profile *profile);
 
 /* A breakdown (read only). The entries of a breakdown have cumulative sizes. The breakdown owns all its arrays. The
-   nodes of an axis are numbered in preorder, and the children of a node are sorted by name. Entries are sorted by
-   their node on axis 0, then by their node on axis 1, and so on. So two equal breakdowns have equal arrays. Entry 0
-   is the total of the heap. */
+   nodes of an axis are numbered in preorder, and the children of a node are sorted by name. The entries of a
+   breakdown are sorted by node on axis 0, then by node on axis 1, and so on. So two equal breakdowns have equal
+   arrays. Entry 0 is the total of the heap. */
 typedef struct hd_breakdown {
     hd_rows entries;
     hd_axis axis[HD_MAX_AXES];   /* the first entries.axis_count elements are set */
 } hd_breakdown;
 
-/* Makes a breakdown from a profile whose cells have cumulative sizes. Use this function to read formats with
-   cumulative sizes. If the profile has no cell for the total, the sum of the topmost entries becomes the total.
-   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (this sum exceeds 2^64). */
+/* Makes a breakdown from a profile whose cells have cumulative sizes. Functions that read formats with cumulative
+   sizes call hd_breakdown_from_cumulative. If the profile has no cell for the total, the sum of the topmost cells
+   becomes the total. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (this sum exceeds 2^64). */
 HEAPDUMP_API hd_status hd_breakdown_from_cumulative(const hd_profile *entries, const hd_options *options,
                                                     hd_breakdown **out, hd_error *err);
 /* Frees a breakdown with its axes and entries. */
@@ -1057,8 +1058,9 @@ typedef struct hd_label {
     const char *name, *value;
 } hd_label;
 
-/* A heap and its origin. An hd_heap has either a profile or a breakdown; the pointer to the other is NULL. An hd_heap
-   does not own its profile, its breakdown and its strings. Each string of an hd_heap may be NULL. */
+/* A heap and its origin. An hd_heap has either a profile or a breakdown. One of the members `profile` and `breakdown`
+   is NULL. An hd_heap does not own its profile, its breakdown and its strings. Each string of an hd_heap may be
+   NULL. */
 typedef struct hd_heap {
     uint64_t pid;
     uint64_t start_us;           /* start of the process, on the clock of time_us; 0: unknown */
@@ -1070,7 +1072,7 @@ typedef struct hd_heap {
     uint64_t sample_bytes;       /* average sampling interval in bytes; 0: the heap is not sampled */
     const hd_profile *profile;
     const hd_breakdown *breakdown;
-    const hd_label *labels;      /* not owned; all names are different */
+    const hd_label *labels;      /* the heap does not own its labels; all label names are different */
     size_t label_count;
 } hd_heap;
 
@@ -1082,7 +1084,7 @@ HEAPDUMP_API const char *hd_heap_label(const hd_heap *heap, const char *name);
 HEAPDUMP_API void hd_heap_release(hd_heap *heap);
 
 /* ================================================================================= >>cutoff
-   A program chooses the entries of a breakdown by thresholds, for example a smallest size, or by a budget. */
+   A cut-off chooses the entries of a breakdown by thresholds, for example a smallest size, or by a budget. */
 
 /* The rules for the entries that a breakdown lists. A child of a listed entry is listed if the child passes all rules
    that are not zero. A child with several parents is listed if the child passes the rules for one of these parents.
@@ -1105,38 +1107,39 @@ typedef struct hd_cutoff {
 } hd_cutoff;
 
 /* A budget chooses the entries that best explain where the bytes of the heap are. For example, two entries of 500 MB
-   each explain more than an entry of 990 MB and an entry of 10 MB. An entry with all bytes of its parent gives no new
-   information, so it explains nothing. Dividing a gigabyte into halves explains more than dividing a kilobyte into
-   halves. Exactly, a list explains its entropy in bits times bytes. If several entries in a chain have equal bytes,
-   the innermost entry is listed. If no other entry explains anything, the budget then lists the largest entries. If
-   all entries fit into the budget, all entries are listed. In large profiles, up to 1/64 of max_output_bytes may stay
-   unused. If `nested` is false, an entry may be listed without its parent. The bytes of such an entry are then part
-   of <other> of the nearest listed ancestor.
+   each explain more than an entry of 990 MB and an entry of 10 MB. An entry that has all bytes of its parent gives no
+   new information. Entries that divide 1 GB into halves explain more than entries that divide 1 kB into halves. (The
+   exact measure is the entropy of the list, in bits times bytes.) If several entries in a chain have equal bytes, the
+   innermost entry is listed. When no remaining entry gives new information, the budget lists the largest remaining
+   entries. If all entries fit into the budget, all entries are listed. In large profiles, up to 1/64 of
+   max_output_bytes may stay unused. If `nested` is false, an entry may be listed without its parent. The bytes of
+   such an entry are then part of <other> of the nearest listed ancestor.
 
    The algorithm for a budget is greedy: each step adds the entry that explains most. A list of k entries explains at
    least 63 % (1 - 1/e) of the best possible list of k entries. Usually, the list of the algorithm is as good as the
    best list. For max_output_bytes, the algorithm runs twice, and the call uses the better result. The first run adds
    the entry that explains most, and the second run adds the entry that explains most per byte of output. If each
    entry had a fixed size in the output, the result would explain at least (1 - 1/e) / 2 of the best list. But entries
-   share names, so the sizes are not fixed. Entries that explain the same are sorted by size, then in the order of
-   breakdowns. If the input is a breakdown, the algorithm treats the bytes of an entry minus the bytes of its listed
-   children as one cell. This entropy is exact for heaps with one axis. With several axes, bytes that are listed both
-   by type and by function count twice. Cost: the call first condenses a profile to a breakdown with somewhat more
-   entries than the budget allows. The choice from these entries then takes nearly linear time. Thousands of entries
-   with equal bytes take longer, because each step compares all these entries again. If two axes are both thousands of
-   names deep, the time grows with the depth of the second axis. The memory is linear in the number of entries. */
+   share names, so the size of an entry in the output is not fixed. Entries that explain the same are sorted by size,
+   then in the order of breakdowns. If the input is a breakdown, the algorithm treats the bytes of an entry minus the
+   bytes of its listed children as one cell. The measured entropy is exact for heaps with one axis. With several axes,
+   bytes that are listed both by type and by function count twice. Cost: the call first condenses a profile to a
+   breakdown with somewhat more entries than the budget allows. The choice from the entries of this breakdown then
+   takes nearly linear time. Thousands of entries with equal bytes take longer, because each step compares all these
+   entries again. If two axes are both thousands of names deep, the time grows with the depth of the second axis. The
+   memory is linear in the number of entries. */
 
 /* =============================================================================== >>condense
    Functions that condense a profile to a breakdown. */
 
 /* Condenses a profile to a breakdown. The call starts at the total. On each axis, the call divides each listed entry
    into entries for the children of its node. A node with both own bytes and children gets an additional child
-   "<self>" for its own bytes. Cost: the number of cells times the depth of each axis except the deepest axis. A list
-   of types has the depth 1. In addition, each entry takes time for its possible children. A chain of n functions that
-   call each other takes n log n steps. Memory is linear in the number of entries, plus about 50 bytes for each
-   visited cell. A profile with two deep axes can have very many entries. So for a heap from an untrusted file, set a
-   cut-off and a progress callback that can cancel the call. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED,
-   HD_INVALID (a share outside 0 to 1). */
+   "<self>" for its own bytes. The time is the number of cells times the depth of each axis except the deepest axis. A
+   list of types has the depth 1. In addition, the call tries all possible children of each entry. For a chain of n
+   functions that call each other, this takes n log n steps. Memory is linear in the number of entries, plus about 50
+   bytes for each visited cell. The breakdown of a profile with two deep axes can have very many entries. For a heap
+   from an untrusted file, set a cut-off and a progress callback that can cancel the call. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
 
@@ -1151,18 +1154,18 @@ HEAPDUMP_API hd_status hd_heap_break_down(const hd_heap *heap, const hd_cutoff *
                                           hd_breakdown **out, hd_error *err);
 
 /* ============================================================================= >>heap.merge
-   Functions that add up heaps. A sum of profiles is exact. Breakdowns leave out entries, so a sum of breakdowns has a
-   lower and an upper bound for the size of an entry. All heaps of a sum must have the same kind, for example
-   HD_HEAP_LIVE. The functions do not change the heaps that they add up, and the sum does not use memory of these
-   heaps. */
+   Functions that add up heaps. The sum of several profiles is exact. Breakdowns leave out entries, so a sum of
+   breakdowns has a lower and an upper bound for the size of an entry. All heaps of a sum must have the same kind, for
+   example HD_HEAP_LIVE. The functions do not change the heaps that they add up, and the sum does not use memory of
+   these heaps. */
 
 /* Adds the cells of `from` to `into`. Two nodes are the same node if their paths from the root have the same names.
-   Axes are matched by name. If only `from` has an axis, the cells are summed over this axis. If only `into` has an
-   axis, the cells of `from` get the root of this axis. The order of several merges does not matter: the sums are
-   equal, and after hd_profile_sort the arrays are equal too. If the call fails, the cells of `into` are unchanged.
-   `from` and `into` may be the same profile. Cost: one pass over the nodes and cells of `from`. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (two axes have the same name; `into` belongs to a file that was
-   read, and cannot get new nodes). */
+   Axes are matched by name. If only the profile `from` has an axis, its cells are summed over this axis. If only the
+   profile `into` has an axis, the cells of `from` get the root of this axis. The order of several merges does not
+   matter: the sums are equal, and after hd_profile_sort the arrays are equal too. If the call fails, the cells of
+   `into` are unchanged. `from` and `into` may be the same profile. Cost: one pass over the nodes and cells of `from`.
+   Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_INVALID (two axes have the same name; `into` belongs to a file
+   that was read, and cannot get new nodes). */
 HEAPDUMP_API hd_status hd_profile_merge(hd_profile *into, const hd_profile *from, hd_error *err);
 /* Sorts a profile into the order that breakdowns have: nodes in preorder, children of one parent by name, and cells
    by their nodes. A node is removed if neither the node nor a node below it has a cell. The remaining nodes get new
@@ -1180,17 +1183,17 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
    order of the heaps does not change the sum. A program can also add up partial sums of profiles, or partial sums of
    breakdowns, with the same result.
 
-   hd_rows.unlisted of an entry is an upper bound of the bytes of this entry in heaps that do not list the entry. In
-   each of these heaps, the entry has at most the open bytes of its nearest listed ancestor. The open bytes of an
-   ancestor are its bytes minus the bytes of its listed children. The merger searches the nearest ancestor on the last
-   axis first, up to the root of this axis. If the merger finds no ancestor there, it searches on the axis before, and
-   so on up to the total. Only the listed children on the searched axis count. If an entry has no listed children on
-   an axis, or if the heap lacks this axis, all bytes of the entry are open. The upper bounds are close to the true
-   sizes if the breakdowns list all entries above a smallest size. The upper bounds are larger if breakdowns list
-   entries without their ancestors. slack[entry * axis_count + axis] is the sum of the open bytes of an entry over all
-   heaps. If a program later adds this sum to other heaps, the merger needs `slack` for entries that the sum does not
-   list. slack is 0 for the axes before the last axis on which the entry is not at the root. A Chromium trace cannot
-   store the arrays `unlisted` and `slack`. */
+   hd_rows.unlisted of an entry is an upper bound of the bytes of this entry in heaps that do not list the entry. In a
+   heap that does not list an entry, the entry has at most the "open bytes" of its nearest listed ancestor. The open
+   bytes of an ancestor are its bytes minus the bytes of its listed children. The merger searches the nearest ancestor
+   on the last axis first, up to the root of this axis. If the last axis has no listed ancestor, the merger searches
+   on the axis before, and so on up to the total. Open bytes only depend on the listed children on the searched axis.
+   If an entry has no listed children on an axis, or if the heap lacks this axis, all bytes of the entry are open. The
+   upper bounds are close to the true sizes if the breakdowns list all entries above a smallest size. The upper bounds
+   are larger if breakdowns list entries without their ancestors. The sum of the open bytes of an entry over all heaps
+   is slack[entry * axis_count + axis]. A program may later add a sum to other heaps. The merger then needs `slack`
+   for entries that the first sum does not list. For axes before the last axis on which the entry is not at the root,
+   `slack` is 0. A Chromium trace cannot store the arrays `unlisted` and `slack`. */
 typedef struct hd_merger hd_merger;
 
 /* Creates an empty merger. The merger uses the members allocator, limits and progress of the options. The callback
@@ -1243,8 +1246,9 @@ typedef uint32_t (*hd_rename_fn)(void *user, hd_str name, hd_str *path);
 HEAPDUMP_API hd_status hd_profile_rename(const hd_profile *profile, uint32_t axis, hd_rename_fn rename, void *user,
                                          const hd_options *options, hd_profile **out, hd_error *err);
 
-/* Returns whether a node with this name matches. The library calls an hd_match_fn once for each node that has rows at
-   or below it. The library never calls an hd_match_fn for the root. */
+/* Returns true to select all nodes with the name `name`. A selected node is called a matching node. The library calls
+   an hd_match_fn once for each node that has rows at or below it. The library never calls an hd_match_fn for the
+   root. */
 typedef bool (*hd_match_fn)(void *user, hd_str name);
 
 /* Keeps the cells at or below matching nodes of `axis` if `keep` is true, and all other cells if `keep` is false. The
@@ -1304,16 +1308,17 @@ HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *breakdown, uint32_t
 /* ============================================================================== >>heap.diff
    Functions that compare two heaps of the same kind. */
 
-/* Flags for the change of an entry. An entry has one of the first four flags if its size changed, and none of these
-   four flags if not. */
+/* Flags for the change of an entry. An entry with a changed size has one of the first four flags. An entry with an
+   unchanged size has none of these four flags. */
 enum {
     HD_DIFF_NEW = 1,             /* the entry has bytes only in the heap `after` */
     HD_DIFF_GONE = 2,
     HD_DIFF_GROWN = 4,
     HD_DIFF_SHRUNK = 8,
-    HD_DIFF_BOUND = 16,          /* the change is a bound, because one breakdown leaves out the entry. The call takes
-                                    the size of this entry as 0, but the true size may be up to <other> of its parent.
-                                    In a merged breakdown, a listed entry may also be larger by up to `unlisted` */
+    HD_DIFF_BOUND = 16,          /* the change is only a bound, because one of the two breakdowns leaves out the
+                                    entry. The call takes the size of this entry as 0, but the true size may be up to
+                                    <other> of its parent. In a merged breakdown, a listed entry may also be larger,
+                                    by up to `unlisted` bytes */
     HD_DIFF_NOISE = 32           /* the sizes are estimates and differ by at most two standard errors */
 };
 
@@ -1329,13 +1334,13 @@ typedef struct hd_diff {
 } hd_diff;
 
 /* Compares two heaps. Two nodes are the same node if their paths from the root have the same names. Axes are matched
-   by name, as in hd_merger. The cut-off applies to the gross change of an entry. For two profiles, the gross change
-   of an entry is the sum of the absolute changes of all cells at or below the entry. For example, 100 bytes more in
-   one cell and 100 bytes less in another cell give 200. If one heap is a breakdown, the gross change of an entry is
-   the largest change of a listed entry at or below this entry. The result lists only the total and entries that
-   changed. Cost: a merge, and then an hd_export of the result. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED,
-   HD_OVERFLOW, HD_INVALID (the heaps have different kinds, two axes have the same name, or a share is not in 0 to 1),
-   HD_UNSUPPORTED (together more than HD_MAX_AXES axes). */
+   by name, as in hd_merger. The cut-off uses the gross change of an entry instead of its size. For two profiles, the
+   gross change of an entry is the sum of the absolute changes of all cells at or below the entry. For example, 100
+   bytes more in one cell and 100 bytes less in another cell give 200. If one heap is a breakdown, the gross change of
+   an entry is the largest change of a listed entry at or below this entry. The result lists only the total and
+   entries that changed. Cost: the time to merge the heaps, and then the time of hd_export. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the heaps have different kinds, two axes have the same name, or a
+   share is not in 0 to 1), HD_UNSUPPORTED (together more than HD_MAX_AXES axes). */
 HEAPDUMP_API hd_status hd_compare(const hd_heap *before, const hd_heap *after, const hd_cutoff *cutoff,
                                   const hd_options *options, hd_diff **out, hd_error *err);
 /* Frees a diff. */
@@ -1381,25 +1386,26 @@ typedef struct hd_tree_row {
     const hd_breakdown *breakdown;
     uint64_t unlisted;           /* the entry may have up to this number of additional bytes (hd_rows.unlisted); 0 for
                                     <other> */
-    /* True if a program can print this row on the line of its parent. A row with `folds` is the only child of its
-       parent, and both rows have the same bytes, blocks, standard error and `unlisted`. A row with `folds` is also a
-       function, or a node on the axis of its parent, or a node without children. `folds` is false for children of the
-       total, for <other>, and if every_route is set. */
+    /* True if a program can print this row on the line of its parent. If `folds` is true, the row is the only child
+       of its parent, and both rows have the same bytes, blocks, standard error and `unlisted`. If `folds` is true,
+       the row is also a function, or a node on the axis of its parent, or a node without children. `folds` is false
+       for children of the total, for <other>, and if every_route is set. */
     bool folds;
 } hd_tree_row;
 
 /* Calls `row` for each line of a tree. Children of one parent are sorted by `order`, and equal children by name. The
    row <other> comes last. If `row` does not return HD_OK, the call ends and returns the status from `row`. Cost: the
-   cost of the cut-off, and then linear in the number of rows. Errors: the errors of hd_heap_break_down. */
+   time of hd_heap_break_down, and then linear time in the number of rows. Errors: the errors of
+   hd_heap_break_down. */
 HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
                                hd_status (*row)(void *user, const hd_tree_row *row), void *user, hd_error *err);
 /* Prints a tree as text. Each line has the bytes, the share of the total, the blocks and the indented name. If the
    bytes are an estimate, the line also has the standard error; in two of three cases, the true value is within one
-   standard error. A share of "> 100%" means that an entry of a breakdown is larger than its parent. If an entry is
-   larger than its parent, the library also gives a warning. In merged breakdowns, "(+1.2 MiB?)" is an upper bound of
-   bytes that the entry may have in addition; a line below the tree explains this. A name that is not on the backtrace
-   axis begins with the name of its axis, for example "type: T" or "age: 1 s". If hd_tree_row.folds is set, the row is
-   not indented further than its parent. */
+   standard error. A share of "> 100%" means that an entry of a breakdown is larger than its parent; the library then
+   also gives a warning. In merged breakdowns, "(+1.2 MiB?)" is an upper bound of bytes that the entry may have in
+   addition; a line below the tree explains this. A name that is not on the backtrace axis begins with the name of its
+   axis, for example "type: T" or "age: 1 s". If hd_tree_row.folds is set, the row is not indented further than its
+   parent. */
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out, hd_error *err);
 
 /* Prints the origin of a heap, for example "malloc, peak, app, pid 7, dump 0x1, host=a, sampled every 512.0 KiB". The
@@ -1468,10 +1474,10 @@ typedef struct hd_top_row {
 HEAPDUMP_API hd_status hd_top(const hd_heap *heap, const hd_top_options *options,
                               hd_status (*row)(void *user, const hd_top_row *row), void *user, hd_error *err);
 /* Prints a list of names as text. The first line is the origin of the heap (hd_print_label). Each other line has
-   total bytes and own bytes, their shares of the heap, blocks and the name. If the bytes are estimates, the line also
-   has standard errors. Brackets after the name contain the bytes that the breakdown leaves out, and "self?" if the
-   own bytes are an upper bound. In merged breakdowns, the brackets also contain an upper bound of additional
-   bytes. */
+   total bytes and own bytes, the shares of these bytes in the heap, blocks and the name. If the bytes are estimates,
+   the line also has standard errors. Brackets after the name contain the bytes that the breakdown leaves out, and
+   "self?" if the own bytes are an upper bound. In merged breakdowns, the brackets also contain an upper bound of
+   additional bytes. */
 HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *options, hd_out out, hd_error *err);
 
 #ifndef HEAPDUMP_NO_GRAPH
