@@ -570,7 +570,7 @@ typedef struct hd_options {
     bool no_heaps;         /* read a MemProf file only as a document, and make no heaps from it */
     bool decimal_sizes;    /* read sizes in .NET CF dumps as decimal instead of hexadecimal numbers */
     bool soft_weak;        /* soft references keep no objects alive [soft references keep objects alive] */
-    uint32_t layout;       /* HD_LAYOUT_, for heap dumps of Java VMs */
+    uint32_t layout;       /* one of the HD_LAYOUT_ values, for heap dumps of Java VMs */
     const struct hd_format *formats; /* formats that the program adds to hd_read. If several formats recognize an
                                         input, hd_read uses the format with the highest result of `detect`, or the
                                         first of equal results (>>dump.model) */
@@ -682,9 +682,9 @@ HEAPDUMP_API uint64_t hd_window_offset(const hd_window *window);
 /* Returns the number of bytes from `at` to the end of the input. If the size of the input is unknown, the function
    returns the number of bytes from `at` to `end`. */
 HEAPDUMP_API uint64_t hd_window_left(const hd_window *window);
-/* Returns the number of the line at `offset`. The first line is 1; the result is 0 if `text` is not set. For an
-   offset before the window, the function returns the line at the start of the window. The time is linear in the
-   distance between `offset` and the offset of the last call. */
+/* Returns the number of the line at `offset`; the first line has the number 1. If `text` is not set, the result is 0.
+   For an offset before the window, the function returns the line at the start of the window. The time is linear in
+   the distance between `offset` and the offset of the last call. */
 HEAPDUMP_API uint64_t hd_window_line(hd_window *window, uint64_t offset);
 
 /* A decompressor that a program adds in hd_options.unpackers. The library contains no decompressor. examples/unpack.h
@@ -823,9 +823,9 @@ typedef struct hd_lines {
    stay valid while a program uses the hd_lines. A function that reads a format gets the window from hd_dump_window,
    and the reporter from hd_dump_reporter. */
 HEAPDUMP_API hd_lines hd_lines_of(hd_window *window, hd_reporter *reporter, hd_error *err);
-/* Moves to the next line, and reports progress. `at` is then the start of the line. A byte order mark at the start of
-   the text is skipped. A line of more than 2^28 bytes is malformed; in lenient mode, such a line is skipped. The call
-   finds the end of the line with memchr, and copies bytes only if the window must grow. Errors: errors of
+/* Moves to the next line, and reports progress. The call sets `at` to the start of the line. A byte order mark at the
+   start of the text is skipped. A line of more than 2^28 bytes is malformed; in lenient mode, such a line is skipped.
+   The call finds the end of the line with memchr, and copies bytes only if the window must grow. Errors: errors of
    hd_window_fill, HD_MALFORMED, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_lines_next(hd_lines *lines);
 /* Extends the line across line breaks, so that the line ends `size` bytes after `at`. hd_lines_extend is for formats
@@ -1086,9 +1086,9 @@ HEAPDUMP_API void hd_heap_release(hd_heap *heap);
 /* ================================================================================= >>cutoff
    A cut-off chooses the entries of a breakdown by thresholds, for example a smallest size, or by a budget. */
 
-/* The rules for the entries that a breakdown lists. A child of a listed entry is listed if the child passes all rules
-   that are not zero. A child with several parents is listed if the child passes the rules for one of these parents.
-   If all rules are zero, the breakdown lists all entries. */
+/* The rules that decide whether a breakdown lists an entry. A child of a listed entry is listed if the child passes
+   all rules that are not zero. A child with several parents is listed if the child passes the rules for one of these
+   parents. If all rules are zero, the breakdown lists all entries. */
 typedef struct hd_cutoff {
     uint64_t min_bytes;
     double min_share;            /* smallest share of the total, from 0 to 1 */
@@ -1109,11 +1109,11 @@ typedef struct hd_cutoff {
 /* A budget chooses the entries that best explain where the bytes of the heap are. For example, two entries of 500 MB
    each explain more than an entry of 990 MB and an entry of 10 MB. An entry that has all bytes of its parent gives no
    new information. Entries that divide 1 GB into halves explain more than entries that divide 1 kB into halves. (The
-   exact measure is the entropy of the list, in bits times bytes.) If several entries in a chain have equal bytes, the
-   innermost entry is listed. When no remaining entry gives new information, the budget lists the largest remaining
-   entries. If all entries fit into the budget, all entries are listed. In large profiles, up to 1/64 of
-   max_output_bytes may stay unused. If `nested` is false, an entry may be listed without its parent. The bytes of
-   such an entry are then part of <other> of the nearest listed ancestor.
+   exact measure is the entropy of the list, in bits times bytes.) If several functions in a chain of calls have equal
+   bytes, the budget lists the innermost function. When no remaining entry gives new information, the budget lists the
+   largest remaining entries. If all entries fit into the budget, all entries are listed. In large profiles, up to
+   1/64 of max_output_bytes may stay unused. If `nested` is false, an entry may be listed without its parent. The
+   bytes of such an entry are then part of <other> of the nearest listed ancestor.
 
    The algorithm for a budget is greedy: each step adds the entry that explains most. A list of k entries explains at
    least 63 % (1 - 1/e) of the best possible list of k entries. Usually, the list of the algorithm is as good as the
@@ -1121,25 +1121,25 @@ typedef struct hd_cutoff {
    the entry that explains most, and the second run adds the entry that explains most per byte of output. If each
    entry had a fixed size in the output, the result would explain at least (1 - 1/e) / 2 of the best list. But entries
    share names, so the size of an entry in the output is not fixed. Entries that explain the same are sorted by size,
-   then in the order of breakdowns. If the input is a breakdown, the algorithm treats the bytes of an entry minus the
-   bytes of its listed children as one cell. The measured entropy is exact for heaps with one axis. With several axes,
-   bytes that are listed both by type and by function count twice. Cost: the call first condenses a profile to a
-   breakdown with somewhat more entries than the budget allows. The choice from the entries of this breakdown then
-   takes nearly linear time. Thousands of entries with equal bytes take longer, because each step compares all these
-   entries again. If two axes are both thousands of names deep, the time grows with the depth of the second axis. The
-   memory is linear in the number of entries. */
+   then by number. If the input is a breakdown, the algorithm treats the bytes of an entry minus the bytes of its
+   listed children as one cell. The measured entropy is exact for heaps with one axis. With several axes, the entropy
+   counts bytes twice if they are listed both under a type and under a function. Cost: the call first condenses a
+   profile to a breakdown with somewhat more entries than the budget allows. The choice from the entries of this
+   breakdown then takes nearly linear time. Thousands of entries with equal bytes take longer, because each step
+   compares all these entries again. If two axes are both thousands of names deep, the time grows with the depth of
+   the second axis. The memory is linear in the number of entries. */
 
 /* =============================================================================== >>condense
    Functions that condense a profile to a breakdown. */
 
-/* Condenses a profile to a breakdown. The call starts at the total. On each axis, the call divides each listed entry
-   into entries for the children of its node. A node with both own bytes and children gets an additional child
-   "<self>" for its own bytes. The time is the number of cells times the depth of each axis except the deepest axis. A
-   list of types has the depth 1. In addition, the call tries all possible children of each entry. For a chain of n
-   functions that call each other, this takes n log n steps. Memory is linear in the number of entries, plus about 50
-   bytes for each visited cell. The breakdown of a profile with two deep axes can have very many entries. For a heap
-   from an untrusted file, set a cut-off and a progress callback that can cancel the call. Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
+/* Condenses a profile to a breakdown. The call starts at the total. The call then adds entries for the children of
+   each listed entry, on each axis (for example for callees and for types). A node with both own bytes and children
+   gets an additional child "<self>" for its own bytes. The time is the number of cells times the depth of each axis
+   except the deepest axis. A list of types has the depth 1. In addition, the call tries all possible children of each
+   entry. For a chain of n functions that call each other, these tries take n log n steps. Memory is linear in the
+   number of entries, plus about 50 bytes for each visited cell. The breakdown of a profile with two deep axes can
+   have very many entries. For a heap from an untrusted file, set a cut-off and a progress callback that can cancel
+   the call. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
 HEAPDUMP_API hd_status hd_export(const hd_profile *profile, const hd_cutoff *cutoff,
                                  const hd_options *options, hd_breakdown **out, hd_error *err);
 
@@ -1177,23 +1177,23 @@ HEAPDUMP_API hd_status hd_profile_sort(hd_profile *profile, hd_error *err);
    depends on the number of different call stacks, not on the number of heaps. If all heaps are profiles, the sum is a
    sorted profile. If at least one heap is a breakdown, the sum is a breakdown. The sum lists every entry that at
    least one heap lists. If a heap does not list an entry, the merger adds 0 for this heap. So if a heap does not list
-   an entry, the size of this entry in the sum is a lower bound. The size of such an entry may be smaller than the sum
-   of its children. The total of the sum is exact. The sum has the axes of all heaps: first "backtrace" and "type",
-   then all other axes in the order of their names. If a heap lacks an axis, its rows get the root of this axis. The
-   order of the heaps does not change the sum. A program can also add up partial sums of profiles, or partial sums of
-   breakdowns, with the same result.
+   an entry, the size of this entry in the sum is a lower bound. A lower bound may be smaller than the sum of the
+   children of the entry. The total of the sum is exact. The sum has the axes of all heaps: first "backtrace" and
+   "type", then all other axes in the order of their names. If a heap lacks an axis, its rows get the root of this
+   axis. The order of the heaps does not change the sum. A program can also add up partial sums of profiles, or
+   partial sums of breakdowns, with the same result.
 
    hd_rows.unlisted of an entry is an upper bound of the bytes of this entry in heaps that do not list the entry. In a
-   heap that does not list an entry, the entry has at most the "open bytes" of its nearest listed ancestor. The open
-   bytes of an ancestor are its bytes minus the bytes of its listed children. The merger searches the nearest ancestor
-   on the last axis first, up to the root of this axis. If the last axis has no listed ancestor, the merger searches
-   on the axis before, and so on up to the total. Open bytes only depend on the listed children on the searched axis.
-   If an entry has no listed children on an axis, or if the heap lacks this axis, all bytes of the entry are open. The
-   upper bounds are close to the true sizes if the breakdowns list all entries above a smallest size. The upper bounds
-   are larger if breakdowns list entries without their ancestors. The sum of the open bytes of an entry over all heaps
-   is slack[entry * axis_count + axis]. A program may later add a sum to other heaps. The merger then needs `slack`
-   for entries that the first sum does not list. For axes before the last axis on which the entry is not at the root,
-   `slack` is 0. A Chromium trace cannot store the arrays `unlisted` and `slack`. */
+   heap that does not list an entry, the entry has at most the open bytes of its nearest listed ancestor. Open bytes
+   are the bytes of an ancestor minus the bytes of its listed children. The merger first searches the nearest listed
+   ancestor of an entry on the last axis, up to the root of this axis. If the last axis has no listed ancestor, the
+   merger searches on the axis before, and so on up to the total. Open bytes only depend on the listed children on the
+   searched axis. If an entry has no listed children on an axis, or if the heap lacks this axis, all bytes of the
+   entry are open. The upper bounds are close to the true sizes if the breakdowns list all entries above a smallest
+   size. The upper bounds are larger if breakdowns list entries without their ancestors. The sum of the open bytes of
+   an entry over all heaps is slack[entry * axis_count + axis]. A program may later add a sum to other heaps. The
+   merger then needs `slack` for entries that the first sum does not list. `slack` is 0 for an axis if the node of the
+   entry on any later axis is not the root. A Chromium trace cannot store the arrays `unlisted` and `slack`. */
 typedef struct hd_merger hd_merger;
 
 /* Creates an empty merger. The merger uses the members allocator, limits and progress of the options. The callback
@@ -1228,8 +1228,8 @@ HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_opt
 
 /* =============================================================================== >>heap.ops
    Functions that make a new heap from an old heap. The new heap has a part of the old heap, or the same bytes with
-   changed call stacks. All these functions accept profiles and breakdowns. The new heap uses the strings of the old
-   heap (process, dump, allocator), but no other memory of the old heap. The result for a profile is exact. A
+   changed call stacks. The functions in this part accept profiles and breakdowns. The new heap uses the strings of
+   the old heap (process, dump, allocator), but no other memory of the old heap. The result for a profile is exact. A
    breakdown leaves out entries, so some sizes in the result for a breakdown are only bounds. The comment of each
    function says which sizes are bounds. hd_rows.unlisted of the new heap is NULL. */
 
@@ -1400,12 +1400,11 @@ typedef struct hd_tree_row {
 HEAPDUMP_API hd_status hd_tree(const hd_heap *heap, const hd_tree_options *options,
                                hd_status (*row)(void *user, const hd_tree_row *row), void *user, hd_error *err);
 /* Prints a tree as text. Each line has the bytes, the share of the total, the blocks and the indented name. If the
-   bytes are an estimate, the line also has the standard error; in two of three cases, the true value is within one
+   bytes are an estimate, the line also has the standard error. In two of three cases, the true value is within one
    standard error. A share of "> 100%" means that an entry of a breakdown is larger than its parent; the library then
-   also gives a warning. In merged breakdowns, "(+1.2 MiB?)" is an upper bound of bytes that the entry may have in
-   addition; a line below the tree explains this. A name that is not on the backtrace axis begins with the name of its
-   axis, for example "type: T" or "age: 1 s". If hd_tree_row.folds is set, the row is not indented further than its
-   parent. */
+   also gives a warning. In merged breakdowns, "(+1.2 MiB?)" means that the entry may have up to 1.2 MiB more. A line
+   below the tree explains this mark. A name that is not on the backtrace axis begins with the name of its axis, for
+   example "type: T" or "age: 1 s". If hd_tree_row.folds is set, the row is not indented further than its parent. */
 HEAPDUMP_API hd_status hd_print_tree(const hd_heap *heap, const hd_tree_options *options, hd_out out, hd_error *err);
 
 /* Prints the origin of a heap, for example "malloc, peak, app, pid 7, dump 0x1, host=a, sampled every 512.0 KiB". The
@@ -1426,8 +1425,8 @@ typedef struct hd_diff_row {
 } hd_diff_row;
 
 /* Calls `row` for each line of a diff. By default, the child that changed most comes first; `order` selects another
-   order. Children with equal changes have the order of breakdowns. The row <other> comes last, and only if its size
-   changed. In all other respects, the call works like hd_tree. */
+   order. Children with equal changes are listed in the order of their numbers in the diff. The row <other> comes
+   last, and only if its size changed. In all other respects, the call works like hd_tree. */
 HEAPDUMP_API hd_status hd_diff_tree(const hd_heap *before, const hd_heap *after, const hd_tree_options *options,
                                     hd_status (*row)(void *user, const hd_diff_row *row), void *user, hd_error *err);
 /* Prints a diff as text. Each line has the change in bytes, the bytes before and after, the change in blocks and the
@@ -1459,8 +1458,8 @@ typedef struct hd_top_row {
     hd_amount unlisted;          /* in a breakdown, bytes of these nodes minus the bytes of their listed children.
                                     This difference has own bytes, and bytes of children that are left out. In a
                                     profile, 0 */
-    bool self_is_bound;          /* true if `self` is an upper bound: in a breakdown, all bytes of a node without
-                                    listed children count as own bytes */
+    bool self_is_bound;          /* true if `self` is an upper bound, because in a breakdown all bytes of a node
+                                    without listed children count as own bytes */
     uint64_t more;               /* in a merged breakdown: upper bound of additional bytes in heaps that leave out
                                     these nodes (hd_rows.unlisted) */
 } hd_top_row;
