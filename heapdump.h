@@ -557,8 +557,8 @@ typedef struct hd_options {
     size_t unpacker_count;
     const char *format;    /* name of the format of the input [recognized by the first bytes] */
     /* Leave out each malformed piece of the input with a warning. By default, a malformed piece makes the call fail.
-       Some warnings do not report malformed input. hd_dump_warning_count does not count these other warnings, which
-       also appear without `lenient`. */
+       Warnings that do not report malformed input also come without `lenient`. hd_dump_warning_count counts only
+       warnings about malformed input. */
     bool lenient;
     void (*warning)(void *warning_user, const hd_error *warning);
     void *warning_user;
@@ -803,8 +803,8 @@ HEAPDUMP_API void hd_file_discard(hd_file *file);
    these functions for its own formats (hd_options.formats). */
 
 /* The lines of a text. A line ends with LF or CR LF; these bytes are not part of the line. The last line of a text
-   may end without LF. A line may contain all bytes except LF, also NUL. The library does not copy a line: pointers
-   into the line are valid until the next call that moves the window. */
+   may end without LF. A line may contain every byte except LF, for example NUL. The library does not copy a line:
+   pointers into the line are valid until the next call that moves the window. */
 typedef struct hd_lines {
     hd_window *window;           /* window.at is the start of the next line */
     hd_reporter *reporter;
@@ -938,7 +938,8 @@ typedef struct hd_axis {
 HEAPDUMP_API uint32_t hd_axis_child(hd_axis axis, uint32_t parent, hd_str name);
 
 /* The parts of a function's name on the backtrace axis: "function (dir/file.c:12) [libfoo.so]". File, line and object
-   may be missing; a missing part is empty. Joined in this form, the parts give the original name. */
+   may be missing; a missing part is empty. If the parts are joined in the form of this example, they give the
+   original name. */
 typedef struct hd_frame_parts {
     hd_str function, file, object;   /* parts of the name, which are valid as long as the name */
     uint64_t line;
@@ -1231,7 +1232,7 @@ HEAPDUMP_API hd_status hd_merge(const hd_heap *heaps, size_t count, const hd_opt
    changed call stacks. The functions in this part accept profiles and breakdowns. The new heap uses the strings of
    the old heap (process, dump, allocator), but no other memory of the old heap. The result for a profile is exact. A
    breakdown leaves out entries, so some sizes in the result for a breakdown are only bounds. The comment of each
-   function says which sizes are bounds. hd_rows.unlisted of the new heap is NULL. */
+   function says which sizes of its result are bounds. hd_rows.unlisted of the new heap is NULL. */
 
 /* The largest number of names that an hd_rename_fn may return. */
 #define HD_RENAME_MAX 64
@@ -1290,7 +1291,7 @@ HEAPDUMP_API hd_status hd_invert(const hd_heap *heap, uint32_t axis, const hd_op
                                  hd_error *err);
 /* Like hd_invert, but with less memory, for a result that is later cut off. Each path ends where its bytes fall below
    min_bytes or min_share of `cutoff`. With `cutoff`, hd_tree lists the same entries as for the result of hd_invert.
-   The memory depends on the number of listed entries. */
+   The memory of the call depends on the number of listed entries. */
 HEAPDUMP_API hd_status hd_invert_for(const hd_heap *heap, uint32_t axis, const hd_cutoff *cutoff,
                                      const hd_options *options, hd_heap *out, hd_error *err);
 /* Makes a profile from one axis of a breakdown, for example from the types. The cells of the profile come from the
@@ -1308,17 +1309,17 @@ HEAPDUMP_API hd_status hd_breakdown_axis(const hd_breakdown *breakdown, uint32_t
 /* ============================================================================== >>heap.diff
    Functions that compare two heaps of the same kind. */
 
-/* Flags for the change of an entry. An entry with a changed size has one of the first four flags. An entry with an
-   unchanged size has none of these four flags. */
+/* Flags for the change of an entry. An entry with a changed size has exactly one of the first four flags. If the size
+   did not change, none of the first four flags is set. */
 enum {
     HD_DIFF_NEW = 1,             /* the entry has bytes only in the heap `after` */
     HD_DIFF_GONE = 2,
     HD_DIFF_GROWN = 4,
     HD_DIFF_SHRUNK = 8,
     HD_DIFF_BOUND = 16,          /* the change is only a bound, because one of the two breakdowns leaves out the
-                                    entry. The call takes the size of this entry as 0, but the true size may be up to
-                                    <other> of its parent. In a merged breakdown, a listed entry may also be larger,
-                                    by up to `unlisted` bytes */
+                                    entry. The call uses the size 0 for the missing entry, but the true size may be up
+                                    to <other> of its parent. In a merged breakdown, a listed entry may also be
+                                    larger, by up to `unlisted` bytes */
     HD_DIFF_NOISE = 32           /* the sizes are estimates and differ by at most two standard errors */
 };
 
@@ -1421,7 +1422,7 @@ typedef struct hd_diff_row {
     const hd_diff *diff;
     const hd_axis *axes;         /* the axes of the diff */
     uint64_t unlisted[2];        /* before, after; see hd_tree_row.unlisted */
-    bool folds;                  /* true if hd_tree_row.folds is true before and after */
+    bool folds;                  /* true if hd_tree_row.folds is true in both heaps */
 } hd_diff_row;
 
 /* Calls `row` for each line of a diff. By default, the child that changed most comes first; `order` selects another
