@@ -5,8 +5,9 @@
 #include "heaps.h"
 #include "pairing_frames.h"
 
-/* Bytes of a site in one dump. `blocks` is NAN if the dump has no block counts; `old`: bytes older than a minute. */
-typedef struct point { double bytes, blocks, variance, old; uint32_t dump; } point;
+/* Bytes of a site in one dump. `blocks` is NAN if the dump has no block counts; `old`: bytes older than a minute;
+   `largest`: bytes of the largest call path. */
+typedef struct point { double bytes, blocks, variance, old, largest; uint32_t dump; } point;
 
 /* A site's points in the order of dumps. A site has 0 bytes in a dump without a point. */
 typedef struct track { point *at; uint32_t count; } track;
@@ -28,7 +29,9 @@ typedef struct series {
     char **place;                /* by node: file and line, where known */
     double *place_bytes;
     bool *helper;                /* by node: only call stacks of helpers */
-    uint32_t nodes;
+    uint32_t *seen, *ways;       /* by node: 1 + the last dump that lists it, and its number of call paths there */
+    uint32_t nodes, first_nodes; /* first_nodes: of the first dump */
+    uint32_t levelled;           /* nodes whose bytes moved to a caller: a dump leaves them out */
     bool own_code;               /* the last dump has bytes of the program's own functions */
     bool aged;                   /* all dumps have ages */
     point *total;                /* by dump */
@@ -73,8 +76,13 @@ int series_fill(series *s);
 void series_free(series *s);
 /* The point of a track at one dump; zeros if the dump has no point. */
 point point_at(const track *t, uint32_t dump);
+/* Adds the points of another track. */
+void track_add(track *to, const track *more);
 /* How likely a track is a leak. */
 trend track_trend(const series *s, const track *t);
+
+/* suspects_level.c: moves bytes of functions that the first or last dump leaves out to a caller. Time is O(nodes). */
+void series_level(series *s);
 
 /* suspects.c */
 double seconds_of(const series *s);

@@ -286,6 +286,9 @@ void series_text(FILE *out, const arguments *a, const suspects *found) {
         display(out, "  %s\n", found->s->counted < 2 ? "nothing" : r.ups && found->s->heaps[0]->sample_bytes
                 ? "nothing grew by more than twice the error of sampling" : "nothing grew");
     put_rest(out, a, found, &r);
+    if (found->s->levelled)
+        display(out, "small functions are not in all dumps, so their callers have their bytes (heapdump record "
+                "--min-share 0.0001 keeps them)\n");
 }
 
 void series_propose(const arguments *a, const suspects *found, proposal *next) {
@@ -362,6 +365,7 @@ void series_json(hd_json *j, const suspects *found) {
     json_object(j, "heap"), json_label(j, s->heaps[s->counted - 1]), hd_json_end(j);
     json_u64(j, "dumps", s->counted);
     json_u64(j, "cleared_up_dumps", s->count - s->counted);
+    json_u64(j, "left_out_functions", s->levelled);
     json_array(j, "total");
     for (uint32_t t = 0; t < s->counted; t++) hd_json_u64(j, (uint64_t)s->total[t].bytes);
     hd_json_end(j);

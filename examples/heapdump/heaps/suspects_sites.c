@@ -34,6 +34,7 @@ point point_at(const track *t, uint32_t dump) {
 
 static void point_add(point *to, const point *more) {
     to->bytes += more->bytes, to->blocks += more->blocks, to->variance += more->variance, to->old += more->old;
+    to->largest = fmax(to->largest, more->largest);
 }
 
 /* The point of `dump`, which is the last dump so far. */
@@ -44,7 +45,7 @@ static point *track_end(track *t, uint32_t dump) {
     return &t->at[t->count++];
 }
 
-static void track_add(track *to, const track *more) {
+void track_add(track *to, const track *more) {
     track sum = { .count = 0 };
     uint32_t i = 0, k = 0;
     if (!more->count) return;
@@ -65,6 +66,8 @@ static void series_grow(series *s) {
     ONE_MORE(s->place, s->nodes);
     ONE_MORE(s->place_bytes, s->nodes);
     ONE_MORE(s->helper, s->nodes);
+    ONE_MORE(s->seen, s->nodes);
+    ONE_MORE(s->ways, s->nodes);
 }
 
 /* A series that is being filled: the current dump, and a buffer for the name of a site. */
@@ -107,6 +110,7 @@ static uint32_t node_below(series *s, uint32_t parent, hd_str name, hd_error *er
         series_grow(s);
         s->at[s->nodes] = (track){ .count = 0 };
         s->place[s->nodes] = NULL, s->helper[s->nodes] = false;
+        s->seen[s->nodes] = s->ways[s->nodes] = 0;
         s->place_bytes[s->nodes] = -HUGE_VAL;
     }
     s->site[node] = site;
@@ -178,6 +182,13 @@ typedef struct frames {
     double *below;
 } frames;
 
+/* Counts a call path of a node in the current dump. */
+static void node_seen(filling *f, uint32_t node) {
+    series *s = f->s;
+    s->ways[node] = s->seen[node] == f->dump + 1 ? s->ways[node] + 1 : 1;
+    s->seen[node] = f->dump + 1;
+}
+
 static int frames_find(filling *f, frames *x, hd_axis names, hd_error *err) {
     *x = (frames){ .names = names, .to = needed(calloc(names.node_count, sizeof *x->to)),
                    .own = needed(calloc(names.node_count, sizeof *x->own)),
@@ -186,6 +197,7 @@ static int frames_find(filling *f, frames *x, hd_axis names, hd_error *err) {
         uint32_t parent = names.parent[i];
         x->to[i] = site_node(f, x->to[parent], names.node_name[i], err);
         if (x->to[i] == HD_NONE) return BAD_INPUT;
+        node_seen(f, x->to[i]);
         x->own[i] = i;
         if (x->to[i] == x->to[parent] && !f->s->every_frame && is_helper(names.node_name[i]))
             x->own[i] = x->own[parent];
@@ -199,7 +211,7 @@ static int cells_add(filling *f, frames *x, const hd_profile *p, uint32_t axis, 
     for (uint32_t i = 0; i < cells.count; i++) {
         uint32_t from = cells.node[(size_t)i * cells.axis_count + axis];
         const hd_amount *amount = &cells.amount[i];
-        point one = { .bytes = (double)amount->bytes, .dump = f->dump,
+        point one = { .bytes = (double)amount->bytes, .largest = (double)amount->bytes, .dump = f->dump,
                       .blocks = amount->blocks == HD_UNKNOWN ? (double)NAN : (double)amount->blocks,
                       .variance = ldexp((double)amount->variance.hi, 64) + (double)amount->variance.lo };
         if (from && !x->to[from]) x->to[from] = helper_node(f, x->names.node_name[from], err);
@@ -436,16 +448,19 @@ int series_fill(series *s) {
     series_grow(s);
     s->at[0] = (track){ .count = 0 };
     s->site[0] = 0, s->place[0] = NULL, s->place_bytes[0] = -HUGE_VAL, s->helper[0] = false;
+    s->seen[0] = s->ways[0] = 0;
     s->nodes = 1;
     for (; f.dump < s->count && !status; f.dump++) {
         s->times[f.dump] = s->heaps[f.dump]->time_us;
         status = series_add(&f);
+        if (!f.dump) s->first_nodes = s->nodes;
     }
     free(f.text);
     if (status) return status;
     s->own_code = has_own_code(s);
     find_end(s);
     s->by_time = is_by_time(s);
+    series_level(s);
     pass_over_carriers(s);
     return DONE;
 }
@@ -454,7 +469,7 @@ void series_free(series *s) {
     for (uint32_t i = 0; i < s->nodes; i++) free(s->place[i]), free(s->at[i].at);
     for (uint32_t i = 0; s->renamed && i < s->count; i++) renamed_heap_free(&s->renamed[i]);
     free(s->renamed);
-    free(s->place), free(s->place_bytes), free(s->at), free(s->site), free(s->helper);
+    free(s->place), free(s->place_bytes), free(s->at), free(s->site), free(s->helper), free(s->seen), free(s->ways);
     free(s->total), free(s->times), free(s->heaps), free(s->from);
     hd_profile_free(s->names);
 }

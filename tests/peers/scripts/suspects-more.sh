@@ -49,6 +49,33 @@ check "files without process names: the heading has the first and the last" "a.f
 check "--top limits the list" "3: leak" "$(first --top 1 three.json)"
 check "--json -o writes a file" 0 "$(status "$tool" suspects --json -o out.json three.json)$(jq -e '.series | length' out.json > /dev/null || echo bad)"
 
+# condensed: three dumps of main, work, 40 small functions and one large. The first two leave out the small functions
+# (their time line has few entries); the large one begins after the first dump.
+condensed() {
+  python3 - "$@" << 'END'
+import json, sys
+order = [int(x) for x in sys.argv[1:]]
+names = ["main", "work", "leak"] + ["small%02d" % i for i in range(40)]
+frames = {n: {"name": n} for n in names[:1]} | {n: {"name": n, "parent": "main"} for n in names[1:3]}
+frames |= {n: {"name": n, "parent": "work"} for n in names[3:]}
+def dump(t):
+    small, leak = 100 * t, 50000 * (t - 1)
+    sizes = {"": 40 * small + leak, "main": 40 * small + leak, "work": 40 * small} | ({"leak": leak} if leak else {})
+    return sizes | ({n: small for n in names[3:]} if t == 3 else {})
+out = [{"pid": 7, "ph": "M", "name": "process_name", "args": {"name": "app"}}, {"pid": 7, "ph": "M", "args": {"stackFrames": frames}}]
+out += [{"pid": 7, "ts": (i + 1) * 1000000, "ph": "v", "id": str(i), "args": {"dumps": {"heaps": {"malloc": {"entries": [{"size": "%x" % v, "bt": k} for k, v in dump(t).items()]}}}}} for i, t in enumerate(order)]
+print(json.dumps(out))
+END
+}
+grown() { "$tool" suspects --json "$1" | jq -r '.series[0] | ([.suspects[] | "\(.site) \(.growth)"] | join(",")) + "; \(.left_out_functions)"'; }
+condensed 1 2 3 > cut.json
+check "functions that earlier dumps leave out: their caller grew" "leak 100000,work 8000; 40" "$(grown cut.json)"
+check "... no function shrank, and one line explains it" "0 1" "$("$tool" suspects cut.json | grep -c shrank) $("$tool" suspects cut.json | grep -c '^small functions are not in all dumps.*record --min-share')"
+condensed 3 2 1 > cut.json
+check "... the last dump leaves them out: nothing grew, and two functions shrank" "; 40 -105.5 KiB in 2 functions that shrank" "$(grown cut.json) $("$tool" suspects cut.json | sed -n 's/.*not listed: //p')"
+condensed 3 3 > cut.json
+check "... all dumps list them: no line" "; 0 0" "$(grown cut.json) $("$tool" suspects cut.json | grep -c '^small')"
+
 # stacks STACK BYTES/BLOCKS...: dumps with the call stacks "main;a;b", and three sizes for each stack
 stacks() {
   python3 - "$@" << 'END'
