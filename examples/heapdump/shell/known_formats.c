@@ -95,7 +95,7 @@ bool format_is_read(const char *name) {
 const char *format_title(const hd_format *format) {
     if (format->title) return format->title;
     if (format == &hd_format_memprof_index) return "an indexed memprof profile";
-    return "a memprof text that cannot be read; the error says how to convert it";
+    return "other text about a memprof profile: heapdump only says how to convert it";
 }
 
 void formats_help(FILE *out) {

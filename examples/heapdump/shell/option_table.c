@@ -67,7 +67,9 @@ const option_row option_rows[] = {
     { "threads", "top", "K", take_count, AT(cut.cutoff.top), "number of threads [all; on a terminal, as fits]" },
     { "retained", "top", "K", take_count, AT(cut.cutoff.top), "number of objects [20; on a terminal, as fits]" },
     { "object", "top", "K", take_count, AT(cut.cutoff.top), "length of each list [10]" },
-    { "suspects", "top", "K", take_count, AT(cut.cutoff.top), "number of suspects [10]; of snapshots at most 6" },
+    { "suspects", "top", "K", take_count, AT(cut.cutoff.top),
+      "number of suspects [10]; at most 6 objects\n"
+      "For a snapshot of objects, the list has at most 6 objects." },
     { "watch", "top", "K", take_count, AT(cut.cutoff.top), "number of functions with --json [20]" },
     { "objects", "top", "K", take_count, AT(cut.cutoff.top),
       "number of objects [20; on a terminal, as fits]\n"
@@ -239,9 +241,9 @@ const option_row option_rows[] = {
     { "", "prune", "RULES", take_prune, AT(memprof.prune),
       "min-bytes=N,cold=P%: leave out small call stacks\n"
       "min-bytes=N leaves out call stacks that allocated less than N bytes. cold=P% leaves out the smallest cold "
-      "call stacks, with at most P% of all cold bytes. If a cold call stack of an allocation stays, the "
-      "not-cold ones of this allocation stay too; so no allocation becomes cold. A message "
-      "shows the amount that is left out." },
+      "call stacks, with at most P% of all cold bytes. If a cold call stack of an allocation stays, the call "
+      "stacks of this allocation that are not cold stay too; so no allocation becomes cold. A message shows the "
+      "amount that is left out." },
     { "", "base", "FILE", take_base, AT(memprof.base),
       "add to this indexed profile, and keep its counters\n"
       "If FILE already has a MemProf profile, the new profile replaces it. If the counters are from LLVM 22, the "
@@ -293,21 +295,22 @@ const option_row option_rows[] = {
     /* Recording. */
     { "", "at", "exit", take_times, AT(record.at),
       "live, total, temporary heaps at exit [peak,exit]\n"
-      "A crash is an exit too. If you use --at, the default peak,exit no longer holds. You can repeat --at: --at "
-      "peak --at exit means --at peak,exit." },
+      "A crash is an exit too. If you use --at, it replaces the default peak,exit. You can repeat --at: --at peak "
+      "--at exit means --at peak,exit. Without peak in the list, the file has no peak heap." },
     { "", "at", "peak", take_times, AT(record.at),
       "the peak heap\n"
-      "The peak of a process with one thread is exact. With more threads, it is exact within 64 KiB per thread." },
+      "The peak of a process with one thread is exact. With more threads, the peak is exact within 64 KiB per "
+      "thread." },
     { "", "at", "every=SECONDS", take_times, AT(record.at),
       "the live heap, repeatedly: shows growth\n"
-      "Each dump takes 12 KiB of the file per process, unless you use a cut-off option. When these dumps reach 32 "
-      "MiB, heapdump drops every second one of the older dumps." },
+      "Each dump takes at most 12 KiB of the file per process, so small functions are left out. A cut-off option "
+      "replaces this limit. When these dumps reach 32 MiB, heapdump drops every second dump of the older dumps." },
     { "", "at", "signal[=NAME]", take_times, AT(record.at),
       "the live heap when heapdump gets this signal [USR2]\n"
       "NAME is USR1, USR2, INT, TERM or HUP." },
     { "", "children", "WHICH", take_children, AT(record.children),
-      "record no child processes, all, or REGEX [all]\n"
-      "REGEX is compared with the program names of child processes." },
+      "child processes to record: no, all or a REGEX [all]\n"
+      "--children no records only PROGRAM. A REGEX records the child processes with a matching program name." },
     { "", "same-user", NULL, take_flag, AT(record.same_user),
       "do not record processes that change their user\n"
       "Without this option, a process that changes its user is recorded too. Such a process can read the call "
