@@ -18368,6 +18368,7 @@ HEAPDUMP_API hd_memory hd_register_memory(const hd_register *reg) {
 typedef struct hd__shard_resize {
     hd_allocation block;         /* address 0: the place is free. The other fields are set once the block was
                                     replaced */
+    const void *thread;          /* hd__thread_own of the thread that reallocates */
     uint32_t turn;               /* distinguishes successive users of the place */
     bool replaced;
 } hd__shard_resize;
@@ -19003,9 +19004,24 @@ static uint32_t hd__shard_resize_add(hd_recorder *rec, hd__shard *shard, uint64_
     if (i == shard->resize_used) shard->resize_used++;
     shard->resizes[i].block.address = address;
     shard->resizes[i].replaced = false;
+    shard->resizes[i].thread = &hd__thread_own;
     shard->resizes[i].turn = ++shard->resize_turn;
     shard->resizing++;
     return i;
+}
+
+/* In a fork's child: frees the places of other threads. A signal handler may have forked during a realloc of the
+   calling thread, which goes on in the child. */
+static void hd__shard_resize_keep_own(hd__shard *shard) {
+    uint32_t used = shard->resize_used;
+    shard->resize_used = shard->resizing = 0;
+    for (uint32_t i = 0; i < used; i++) {
+        hd__shard_resize *r = &shard->resizes[i];
+        if (r->thread != &hd__thread_own) r->block.address = 0;
+        if (!r->block.address) continue;
+        shard->resize_used = i + 1;
+        shard->resizing++;
+    }
 }
 
 /* Number of blocks that count but have left the register during their realloc. */
@@ -19721,11 +19737,8 @@ HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec) {
     }
     rec->inherited += rec->sites.count;
     for (uint32_t i = 0; i < rec->shards; i++) {
-        hd__shard *shard = &rec->shard[i];
-        memset(shard->pending, 0, sizeof shard->pending);
-        while (shard->resize_used) shard->resizes[--shard->resize_used].block.address = 0; /* reallocs of other
-                                                                                              threads */
-        shard->resizing = 0;
+        memset(rec->shard[i].pending, 0, sizeof rec->shard[i].pending);
+        hd__shard_resize_keep_own(&rec->shard[i]);
     }
     hd__recorder_record_drop(rec, &land, parent);
     hd_recorder_fork_parent(rec);
@@ -19898,7 +19911,7 @@ HEAPDUMP_API void hd_record_resize(hd_recorder *rec, const void *address, hd_res
     hd__recorder_leave();
 }
 
-/* Under the shard's lock: frees the place of a block. NULL: it has no place in this process. */
+/* Under the shard's lock: frees the place of a block. NULL: it has no place. */
 static const hd__shard_resize *hd__recorder_resize_end(hd__shard *shard, const hd_resize *resize) {
     hd__shard_resize *r = resize->place < shard->resize_used ? &shard->resizes[resize->place] : NULL;
     if (!r || r->block.address != resize->address || r->turn != resize->turn) return NULL;

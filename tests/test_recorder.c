@@ -1143,6 +1143,71 @@ static void a_child_is_whole_wherever_other_threads_are(void **state) {
     }
 }
 
+/* Two blocks with a realloc that never ends. */
+static void *resize_for_ever(void *resize) {
+    hd_record_alloc(rec, at(3), 3, "C");
+    hd_record_resize(rec, at(3), resize);
+    hd_record_alloc(rec, at(4), 4, "D");
+    hd_record_resize(rec, at(4), (hd_resize *)resize + 1);
+    return NULL;
+}
+
+/* Ends the forking thread's reallocs in a child. Returns 0 if only their blocks leave the register. */
+static int end_resizes(hd_resize *mine) {
+    hd_recorder_counters before, after;
+    hd_recorder_stats(rec, &before);
+    if (!hd_record_resized(rec, &mine[0], at(10), 100, "A")) return 1;
+    hd_record_not_resized(rec, &mine[1]);
+    hd_recorder_stats(rec, &after);
+    if (after.inherited_bytes != before.inherited_bytes - 10 || after.live_bytes != 100) return 2;
+    for (uint64_t i = 1; i <= 2; i++)              /* the other thread's block, and the block of the failed realloc */
+        if (!hd_record_free(rec, at(i))) return 3;
+    if (!hd_record_free(rec, at(10))) return 4;
+    for (uint64_t i = 3; i <= 4; i++) {            /* no realloc of another thread protects these addresses */
+        if (!hd_record_alloc(rec, at(i), 1, NULL) || !hd_record_free(rec, at(i))) return 5;
+    }
+    hd_recorder_stats(rec, &after);
+    return after.unknown_frees != before.unknown_frees || after.live_bytes || after.live_blocks ? 6 : 0;
+}
+
+/* A signal handler inside realloc forks, and the realloc ends in parent and child. */
+static void a_fork_inside_a_realloc_keeps_the_reallocs_of_its_thread(void **state) {
+    hd_recorder_desc desc = { .shards = 1 };
+    hd_resize mine[2], others[2];
+    int status;
+    (void)state;
+    SKIP_UNDER_TSAN;
+    for (int first = 0; first < 2; first++) {      /* the places of the other thread come before, then after */
+        pthread_t other;
+        pid_t child;
+        test_alone = false;
+        create(&desc);
+        if (first) assert_int_equal(pthread_create(&other, NULL, resize_for_ever, others), 0);
+        if (first) pthread_join(other, NULL);
+        hd_record_alloc(rec, at(1), 10, "A");
+        hd_record_alloc(rec, at(2), 20, "A");
+        for (uint64_t i = 0; i < 2; i++) hd_record_resize(rec, at(i + 1), &mine[i]);
+        hd_record_alloc(rec, at(1), 5, "B");       /* another thread's block */
+        if (!first) assert_int_equal(pthread_create(&other, NULL, resize_for_ever, others), 0);
+        if (!first) pthread_join(other, NULL);
+        hd_recorder_fork_prepare(rec);
+        child = fork();
+        if (!child) {
+            hd_recorder_fork_child(rec);
+            _exit(end_resizes(mine));
+        }
+        hd_recorder_fork_parent(rec);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        assert_true(hd_record_resized(rec, &mine[0], at(10), 100, "A"));
+        hd_record_not_resized(rec, &mine[1]);
+        for (int i = 0; i < 2; i++) hd_record_not_resized(rec, &others[i]);
+        assert_snapshot(NULL, " A 120 2\n B 5 1\n C 3 1\n D 4 1\n");
+        hd_recorder_free(rec);
+        rec = NULL;
+    }
+}
+
 /* Any thread may take a block from a slot and free it. Thread 0 also takes snapshots. */
 enum { THREADS = 8, SLOTS = 512 };
 typedef struct shared_block { uint64_t size; } shared_block;
@@ -1332,6 +1397,7 @@ int main(void) {
         TEST(a_visit_sees_each_live_block_once),
         TEST(a_visit_sees_blocks_whose_address_was_given_out_again),
         TEST(a_resize_without_a_place_removes_no_other_block),
+        TEST(a_fork_inside_a_realloc_keeps_the_reallocs_of_its_thread),
         TEST(a_snapshot_stays_within_its_limits),
         TEST(a_snapshot_stops_when_progress_says_so),
         TEST(contexts_made_during_a_snapshot_do_not_disturb_it),
