@@ -1491,23 +1491,24 @@ HEAPDUMP_API hd_status hd_print_top(const hd_heap *heap, const hd_top_options *o
    reference takes 1 more byte. If references have names, each reference takes 4 more bytes. After hd_graph_seal, a
    graph does not change. Source: dart-heap-snapshot, netcf-gc-heap-dump. */
 
-/* Kinds of GC roots, from the section "Root Record" of the document netcf-gc-heap-dump. */
+/* Kinds of GC roots: the reasons why an object is a root. Source: netcf-gc-heap-dump, "Root Record". */
 enum {
     HD_ROOT_INTERNAL = 0,        /* "internal": a reference from the runtime, for example to an application domain */
     HD_ROOT_LOCAL = 1,           /* "local": a local variable */
     HD_ROOT_FINALIZER = 2,       /* "finalizer": the object waits for its finalizer */
     HD_ROOT_HANDLE = 3,          /* "handle" */
     HD_ROOT_STATIC = 4,          /* "static": a static variable of the class hd_root.container */
-    HD_ROOT_COLLECTOR = 5        /* "collector": interned strings, class descriptions */
+    HD_ROOT_COLLECTOR = 5        /* "collector": objects that the garbage collector itself uses, such as interned
+                                    strings and class descriptions */
 };
-/* Flags of roots, as bits. A weak root does not keep its object alive. */
+/* Flags of roots; each flag is one bit. A root with the flag HD_ROOT_WEAK does not keep its object alive. */
 enum {
     HD_ROOT_PINNED = 1,          /* "pinned" */
     HD_ROOT_WEAK = 2,            /* "weak" */
     HD_ROOT_UNSAFE = 4           /* "unsafe": from an unsafe pointer or a value field */
 };
 
-/* Kinds of references. An ephemeron is a pair of a key and a value, such as an entry of a WeakMap: the value is alive
+/* Kinds of references. An ephemeron is a pair of a key and a value, such as an entry of a WeakMap. The value is alive
    while both the key and the object with the pair are alive. In an object, the first reference of kind "key" and the
    first reference of kind "value" form a pair. The second key and the second value form the next pair, and so on. A
    value without a key counts as a strong reference. A key without a value counts as a weak reference. */
@@ -1518,11 +1519,11 @@ enum {
     HD_REFERENCE_VALUE = 3       /* "value": keeps its target alive while the key is alive */
 };
 
-/* Returns the name of an HD_ROOT_ kind; "unknown" for any other number. */
+/* Returns the name of a kind of roots (HD_ROOT_), or "unknown" for any other number. */
 HEAPDUMP_API const char *hd_root_kind_name(uint32_t kind);
-/* Returns the name of one HD_ROOT_ flag; "unknown" for any other number. */
+/* Returns the name of one flag of roots (HD_ROOT_), or "unknown" for any other number. */
 HEAPDUMP_API const char *hd_root_flag_name(uint32_t flag);
-/* Returns the name of an HD_REFERENCE_ kind; "unknown" for any other number. */
+/* Returns the name of a kind of references (HD_REFERENCE_), or "unknown" for any other number. */
 HEAPDUMP_API const char *hd_reference_kind_name(uint32_t kind);
 
 /* A GC root: a reference from outside the heap to an object. A root that is not weak keeps its object alive. */
@@ -1592,11 +1593,12 @@ HEAPDUMP_API hd_root hd_graph_root(const hd_graph *graph, uint32_t root);
 /* Returns the name of a root from the file, for example "local variable of thread main, Shop.run (Shop.java:41)". The
    name is empty if the file has no name for the root. The string belongs to the graph. O(1). */
 HEAPDUMP_API hd_str hd_graph_root_name(const hd_graph *graph, const hd_root *root);
-/* Returns the number of threads, or 0 if the format has no threads. For a root of kind HD_ROOT_LOCAL, hd_root.thread
-   gives the thread. O(1). */
+/* Returns the number of threads, or 0 if the format has no threads. If a root is a local variable, hd_root.thread
+   gives its thread. O(1). */
 HEAPDUMP_API uint32_t hd_graph_thread_count(const hd_graph *graph);
-/* Returns a thread and its stack, by the number of the thread. If the number is too large, the result has the object
-   HD_NONE and zeros in the other members. The call searches for the object of the thread, as hd_graph_find does. */
+/* Returns a thread and its stack, by the number of the thread. If the number is too large, the member `object` of the
+   result is HD_NONE, and all other members are zero. The call searches for the object of the thread, as hd_graph_find
+   does. */
 HEAPDUMP_API hd_thread_info hd_graph_thread(const hd_graph *graph, uint32_t thread);
 /* Returns a stack frame by its number in hd_thread_info.frames, or zeros if the number is too large. O(1). */
 HEAPDUMP_API hd_stack_frame hd_graph_frame(const hd_graph *graph, uint32_t frame);
@@ -1606,20 +1608,23 @@ HEAPDUMP_API uint32_t hd_graph_find(const hd_graph *graph, uint64_t id);
 /* Returns the first object that has the same id as an earlier object, or HD_NONE if all ids are different. If
    hd_graph_seal failed because of duplicate ids, call hd_graph_duplicate to find a duplicate. The time is linear. */
 HEAPDUMP_API uint32_t hd_graph_duplicate(const hd_graph *graph);
-/* Returns the name of the `reference`th reference of an object. If the reference has no name, the result is the name
-   of the field in the class. If the class has no such field, the result is an empty string. O(log fields). */
+/* Returns the name of a reference of an object; `reference` is the position of the reference in hd_object.references.
+   If the reference has no name, the result is the name of the field in the class. If the class has no such field, the
+   result is an empty string. O(log fields). */
 HEAPDUMP_API hd_str hd_graph_field(const hd_graph *graph, uint32_t object, uint32_t reference);
-/* Returns the index of the `reference`th reference of an object in its array or table. Returns HD_NONE if the file
-   has no index, or if the index is 2^31 - 1 or more. */
+/* Returns the index in an array or table to which a reference of an object belongs; `reference` is as in
+   hd_graph_field. Returns HD_NONE if the file has no index for this reference, or if the index is 2^31 - 1 or
+   more. */
 HEAPDUMP_API uint32_t hd_graph_index(const hd_graph *graph, uint32_t object, uint32_t reference);
 
-/* Totals of a graph: contents, missing records and memory. */
+/* Totals of a graph, for example numbers of objects and of missing objects. */
 typedef struct hd_graph_summary {
     uint64_t objects, classes, roots, references; /* numbers of objects and so on that the file describes */
     uint64_t bytes;              /* sum of the shallow sizes of all objects, including garbage */
     uint64_t weak_roots;
     uint64_t weak_references;    /* weak references, and keys and values of ephemerons */
-    /* Numbers of objects and classes that the file does not describe, and of references and roots to such objects. */
+    /* The number of objects and classes that the file does not describe, and the number of references and roots that
+       lead to these objects. */
     uint64_t missing_objects, missing_references, missing_roots, missing_classes;
     uint64_t memory;             /* bytes of memory that the graph uses */
 } hd_graph_summary;
@@ -1627,8 +1632,8 @@ typedef struct hd_graph_summary {
 /* Returns the totals of a graph. The time is linear in the number of references. */
 HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *graph);
 
-/* Checks a graph: numbers are in range, offsets are in order, hd_graph_find finds each id, and the sum of the sizes
-   is right. Every sealed graph passes this check. Errors: HD_INVALID. */
+/* Checks that numbers in a graph are in range, that offsets are in order, that hd_graph_find finds each id, and that
+   the sum of all sizes is right. Each graph passes this check after hd_graph_seal. Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *graph, hd_error *err);
 
 /* ============================================================================= >>graph.fill
@@ -1648,25 +1653,26 @@ typedef struct hd_graph_desc {
 } hd_graph_desc;
 
 /* Creates an empty graph. Add each class before its objects, and call hd_graph_seal once at the end. Before
-   hd_graph_seal, only functions that fill a graph may be called. After hd_graph_seal, only the other functions may be
-   called. A program can add objects in two ways. hd_graph_add_object and hd_graph_add_references add one object at a
-   time. hd_graph_reserve and hd_graph_commit add many objects at a time, and the program writes directly into the
-   arrays of the graph. References and roots may lead to objects that are added later. If an object is never added,
-   the graph gets an object of class 0 for its id. In a numbered graph, one object of class 0 with the id first_id - 1
-   replaces all objects that were never added. Each call costs O(1) per added item. If a call that fills a graph
-   fails, the graph is unchanged. Errors of calls that fill a graph: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (the sum
-   of all sizes exceeds 2^64 - 2), HD_INVALID (unknown class, object, reference, thread or frame, or the graph was
-   sealed). */
+   hd_graph_seal, only functions that fill a graph may be called. After hd_graph_seal, functions that fill a graph may
+   no longer be called. A program can add objects in two ways. hd_graph_add_object and hd_graph_add_references add one
+   object at a time. hd_graph_reserve and hd_graph_commit add many objects at a time, and the program writes directly
+   into the arrays of the graph. References and roots may lead to objects that are added later. If the target of a
+   reference is never added, the graph gets an object of class 0 with the id of the target. In a numbered graph, one
+   object of class 0 with the id first_id - 1 replaces all objects that were never added. Each call costs O(1) per
+   added item. If a call that fills a graph fails, the graph is unchanged. Errors of calls that fill a graph:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW (the sum of all sizes exceeds 2^64 - 2), HD_INVALID (unknown class, object,
+   reference, thread or frame, or the graph was sealed). */
 HEAPDUMP_API hd_graph *hd_graph_create(const hd_graph_desc *desc, hd_error *err);
 /* Adds a class, and copies the strings of the class. Class 0 with the name "<not described>" always exists. */
 HEAPDUMP_API hd_status hd_graph_add_class(hd_graph *graph, const hd_class *desc, uint32_t *class_index,
                                           hd_error *err);
 /* Sets the name and scope of a class that was added without a name and scope. Class 0 cannot be changed. */
 HEAPDUMP_API hd_status hd_graph_set_class(hd_graph *graph, uint32_t class_index, const hd_class *desc, hd_error *err);
-/* Sets the name of the `reference`th reference of all objects of a class. */
+/* Sets the name of one reference in all objects of a class; `reference` is the position of the reference in an
+   object. */
 HEAPDUMP_API hd_status hd_graph_add_field(hd_graph *graph, uint32_t class_index, uint32_t reference,
                                           hd_str name, hd_error *err);
-/* Adds an object. A dense graph ignores `id`. */
+/* Adds an object. In a dense graph (hd_graph_desc.dense), `id` has no effect. */
 HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *graph, uint64_t id, uint32_t class_index, uint64_t size,
                                            hd_error *err);
 /* Gives outgoing references to the object that was added last. `ids` has the ids or numbers of the target objects. */
@@ -1691,37 +1697,40 @@ typedef struct hd_graph_columns {
 } hd_graph_columns;
 
 /* Reserves space for at least `objects` more objects and `references` more references. The array `id` has 32 bits per
-   id. Set larger ids with hd_graph_set_id. Items that were written, but not yet committed, are kept. The next call
-   for this graph may move the arrays. Reserved space counts against the memory limit, but takes no real memory until
-   the program writes to the space. */
+   id. Set larger ids with hd_graph_set_id. The call keeps objects and references that were written, but not yet
+   committed. The next call for this graph may move the arrays to another address. Reserved space counts against the
+   memory limit, but takes no real memory until the program writes to the space. */
 HEAPDUMP_API hd_status hd_graph_reserve(hd_graph *graph, uint32_t objects, uint32_t references,
                                         hd_graph_columns *columns, hd_error *err);
 /* Adds the next `objects` objects and `references` references, which the caller has written to the reserved space.
-   References may be committed later than their objects, because only hd_graph_seal reads `first`. */
+   The references of an object may be committed later than the object, because only hd_graph_seal reads `first`. */
 HEAPDUMP_API hd_status hd_graph_commit(hd_graph *graph, uint32_t objects, uint32_t references, hd_error *err);
-/* Sets the id of an added object, if the id has more than 32 bits. In a dense graph, ids cannot be set. */
+/* Sets the id of an added object, if the id has more than 32 bits. In a dense graph (hd_graph_desc.dense), ids cannot
+   be set. */
 HEAPDUMP_API hd_status hd_graph_set_id(hd_graph *graph, uint32_t object, uint64_t id, hd_error *err);
-/* Returns the id of an added object, before the graph is sealed too; 0 past the last. O(1). */
+/* Returns the id of an object, also before hd_graph_seal. If the number is too large, the result is 0. O(1). */
 HEAPDUMP_API uint64_t hd_graph_object_id(const hd_graph *graph, uint32_t object);
-/* Sorts the added objects by id, equal ids by number: *order has their numbers. It belongs to the graph, is valid up
-   to the next filling call, and makes hd_graph_seal cheaper if no object or id follows. O(objects x log runs), where
-   a run has ascending ids. It takes 4 bytes per object, and 4 more meanwhile. Errors: as above; HD_INVALID also for a
-   dense graph. */
+/* Sorts the added objects by id, and objects with equal ids by number. *order gets the sorted object numbers. This
+   array belongs to the graph, and is valid until the next call that fills the graph. hd_graph_seal is faster after
+   hd_graph_sort, if no object or id is added after the sort. O(objects x log runs); in a run of objects, ids ascend.
+   The array takes 4 bytes per object, and sorting takes 4 more bytes per object. Errors: errors of calls that fill a
+   graph, HD_INVALID also for a dense graph. */
 HEAPDUMP_API hd_status hd_graph_sort(hd_graph *graph, const uint32_t **order, hd_error *err);
 /* Adds bytes to the size of an object, for example memory outside the heap that belongs to the object. */
 HEAPDUMP_API hd_status hd_graph_add_size(hd_graph *graph, uint32_t object, uint64_t size, hd_error *err);
-/* Sets the HD_REFERENCE_ kind of the `reference`th reference of an object; the default is strong. If the kind of a
-   reference is set several times, the last call counts. Each call takes 8 bytes until the graph is sealed. */
+/* Sets the kind (HD_REFERENCE_) of a reference of an object, by the position of the reference. The default kind is
+   strong. If the kind of a reference is set several times, the last call counts. Each call takes 8 bytes of memory
+   until hd_graph_seal. */
 HEAPDUMP_API hd_status hd_graph_set_kind(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t kind,
                                          hd_error *err);
 /* Adds a name for references or roots. *number gets the number of the name; the first name has number 0. */
 HEAPDUMP_API hd_status hd_graph_add_name(hd_graph *graph, hd_str name, uint32_t *number, hd_error *err);
-/* Sets the name of the `reference`th reference of an object; `name` is the number of a name. The name itself may be
-   added later. */
+/* Sets the name of a reference of an object, by the position of the reference. `name` is the number of the name, and
+   the name itself may be added later. */
 HEAPDUMP_API hd_status hd_graph_set_name(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t name,
                                          hd_error *err);
-/* Sets the index of the `reference`th reference of an object in its array. The index must be less than 2^31 - 1. A
-   reference with an index cannot have a name. */
+/* Sets the array index to which a reference of an object belongs, by the position of the reference. The index must be
+   less than 2^31 - 1. A reference with an index cannot have a name. */
 HEAPDUMP_API hd_status hd_graph_set_index(hd_graph *graph, uint32_t object, uint32_t reference, uint32_t index,
                                           hd_error *err);
 /* Adds a stack frame, and copies the strings of the frame. Several threads may share a frame. *number gets the number
@@ -1737,17 +1746,19 @@ HEAPDUMP_API hd_status hd_graph_add_root(hd_graph *graph, uint64_t id, const hd_
 /* Finishes a graph, and replaces ids in references by object numbers. The time is near-linear in the size of the
    graph. Errors: HD_MALFORMED (references use ids, and two objects have the same id; hd_graph_duplicate finds them),
    HD_INVALID (`first` is not in order, or is larger than the number of references; or a name was never added),
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. After an error, the graph can only be freed. */
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. After an error, hd_graph_free is the only function that may be called for
+   the graph. */
 HEAPDUMP_API hd_status hd_graph_seal(hd_graph *graph, const hd_options *options, hd_error *err);
 
 /* ============================================================================ >>graph.merge
    A function that merges several graphs into one. */
 
-/* Merges graphs, for example the application domains of a process. Objects with the same id, class name, size and
-   references become one object. If a graph does not describe an object, references to the object lead to its
-   description in the first graph that has one. Objects that have only the id in common stay separate. hd_graph_find
-   then returns the first object with the id. Classes become one class if id and name are equal. Equal roots without
-   names become one root. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW, HD_CANCELLED. */
+/* Merges several graphs into one, for example the graphs of all application domains of a process. Objects with the
+   same id, class name, size and references become one object. If a graph does not describe an object, references to
+   the object lead to the first graph that describes the object. Objects that have only the id in common stay
+   separate. hd_graph_find then returns the first object with the id. Classes with the same id and name become one
+   class. Equal roots become one root if the roots have no names. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW,
+   HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count,
                                       const hd_options *options, hd_graph **out, hd_error *err);
 
@@ -1755,8 +1766,8 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
    Functions for reachable objects, retained sizes, referrers and paths. Each function walks through the graph with a
    queue of object numbers, so a deep graph needs no large stack. A walk visits each object once. A walk visits the
    value of an ephemeron (a key-value pair) only after the ephemeron and the key. A walk does not follow weak
-   references. The time is linear in the number of references, and the memory is some bytes per object. The functions
-   in >>graph.dominators compute the retained size of every single object. */
+   references. Each function takes time linear in the number of references, and some bytes of memory per object. The
+   functions in >>graph.dominators compute the retained size of every single object. */
 
 /* A number of objects and the sum of their shallow sizes. */
 typedef struct hd_total {
@@ -1775,24 +1786,24 @@ HEAPDUMP_API hd_status hd_graph_reach(const hd_graph *graph, const uint32_t *wit
 HEAPDUMP_API hd_status hd_graph_retained(const hd_graph *graph, const uint32_t *objects, size_t count,
                                          const hd_options *options, hd_total *total, hd_error *err);
 /* Computes the retained sizes of `count` different classes. totals[i] is the memory that would be freed if all
-   objects of classes[i] were freed together. The results are exact. One walk through the graph computes the sizes of
-   63 classes. A walk visits most objects once or twice, and no object more than 64 times. Memory: 13 bytes per
-   object. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown class). */
+   objects of classes[i] were freed together. The results are exact. One walk through the graph computes the retained
+   sizes of 63 classes. A walk visits most objects once or twice, and no object more than 64 times. Memory: 13 bytes
+   per object. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown class). */
 HEAPDUMP_API hd_status hd_graph_classes_retained(const hd_graph *graph, const uint32_t *classes, size_t count,
                                                  const hd_options *options, hd_total *totals, hd_error *err);
 
 /* Computes the retained size of each of `count` sets of objects, as hd_graph_retained does for one set. Set i has the
    objects objects[first[i]] .. objects[first[i + 1] - 1], in any order. An object may be in several sets. The sizes
-   are exact. One walk through the graph computes the sizes of 63 sets, as in hd_graph_classes_retained. Memory: 17
-   bytes per object. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown object, or `first`
-   descends). */
+   are exact. One walk through the graph computes the retained sizes of 63 sets, as in hd_graph_classes_retained.
+   Memory: 17 bytes per object. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (unknown object, or
+   `first` descends). */
 HEAPDUMP_API hd_status hd_graph_sets_retained(const hd_graph *graph, const uint32_t *objects, const size_t *first,
                                               size_t count, const hd_options *options, hd_total *totals,
                                               hd_error *err);
 
-/* The referrers of each object o, that is, the objects that refer to o. The referrers of o are target[first[o]] ..
-   target[first[o + 1] - 1], in ascending order. An object with several references to o occurs several times. Memory:
-   4 bytes per object, and 4 bytes per reference. */
+/* The referrers of each object o: the objects that have a reference to o. The referrers of o are target[first[o]] ..
+   target[first[o + 1] - 1], in ascending order. An object with several references to o occurs several times among the
+   referrers of o. Memory: 4 bytes per object, and 4 bytes per reference. */
 typedef struct hd_links {
     uint32_t count;
     const uint32_t *first, *target;
@@ -1823,17 +1834,17 @@ typedef struct hd_paths {
     bool more;                   /* the search ended after paths of 64 different lengths; more paths may exist */
 } hd_paths;
 
-/* Finds up to `most` paths from strong roots to an object. The first path is a shortest path. Each following path
-   shares only the last object with earlier paths: all roots and all other objects differ. Each following path is as
-   short as possible. The search ends after paths of 64 different lengths, and hd_paths.more is then true. If several
-   paths are equally short, the path with the first root and the first references is used. Strong references come
-   before ephemerons (key-value pairs). An unreachable object has no path. Cost: at worst one walk through the graph
-   for each length. Memory: 17 bytes per object, and 4 bytes per reference. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_CANCELLED, HD_INVALID. */
+/* Finds up to `most` paths from strong roots to an object. The first path is a shortest path. Each following path has
+   another root and other objects than all earlier paths; only the last object is the same. Each following path is as
+   short as possible under this condition. The search ends after paths of 64 different lengths, and hd_paths.more is
+   then true. If several paths are equally short, the path with the first root and the first references is used. A
+   path through strong references is preferred to a path through ephemerons (key-value pairs). An unreachable object
+   has no path. The cost is at most one walk through the graph for each length of a path. Memory: 17 bytes per object,
+   and 4 bytes per reference. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID. */
 HEAPDUMP_API hd_status hd_graph_paths(const hd_graph *graph, uint32_t object, uint32_t most,
                                       const hd_options *options, hd_paths **out, hd_error *err);
 /* Objects from which paths start instead of roots. The objects form groups: paths from the first group come first,
-   then paths from the second group, and so on. No path goes through an object of `without`. */
+   then paths from the second group, and so on. No path goes through an object of the array `without`. */
 typedef struct hd_path_starts {
     const uint32_t *objects;     /* the objects of the first group, then of the second group, ... */
     const uint32_t *counts;      /* number of objects in each group */
@@ -1850,8 +1861,8 @@ HEAPDUMP_API void hd_paths_free(hd_paths *paths);
 
 /* ======================================================================= >>graph.dominators
    The dominator tree, which gives the retained size of every object. One call computes the tree in near-linear time.
-   The tree contains only reachable objects. hd_dominator_tree makes a breakdown that has only the entries of the tree
-   that a cut-off keeps. */
+   The tree contains only reachable objects. hd_dominator_tree makes a breakdown with the largest parts of the tree,
+   as selected by a cut-off. */
 
 /* The dominator tree. Object a dominates object b if all paths from the roots to b go through a. The parent of an
    object in the tree is its immediate dominator: the dominator nearest to the object. The retained size of an object
@@ -1873,8 +1884,8 @@ typedef struct hd_dominators {
 } hd_dominators;
 
 /* Computes the dominator tree, in near-linear time and without recursion. The result takes 24 bytes per object. The
-   computation takes 32 bytes per object, the result included. It also takes 4 bytes for each reference that leads
-   neither to a new object nor down the tree. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   computation takes 32 bytes per object, including the result. The computation also takes up to 4 bytes per
+   reference. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_dominators(const hd_graph *graph, const hd_options *options,
                                            hd_dominators **out, hd_error *err);
 /* Frees the dominators. */
@@ -1891,18 +1902,18 @@ typedef struct hd_dominator_options {
     hd_options options;
 } hd_dominator_options;
 
-/* Makes a breakdown of the dominator tree. All objects of one class below the same entry become one entry. The bytes
+/* Makes a breakdown of the dominator tree. Below one entry, all objects of the same class become one entry. The bytes
    of an entry are the retained size of its objects. The blocks of an entry are the number of its objects that the
-   file describes. The entry "<self>" has the shallow sizes of the objects of the parent entry. The only axis has the
-   name "dominator". The cost is linear in the number of listed entries. Each object below a listed entry is visited
-   twice. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
+   file describes. The entry "<self>" has the shallow sizes of the objects of the parent entry. The breakdown has only
+   one axis, "dominator". The cost is linear in the number of listed entries. Each object below a listed entry is
+   visited twice. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
 HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *graph, const hd_dominators *dominators,
                                          const hd_dominator_options *options, hd_breakdown **out, hd_error *err);
 
 /* ========================================================================== >>graph.classes
-   Functions that count objects by class, and compare graphs. Classes of two graphs are the same class if name and
-   scope are equal. A histogram takes one pass over the objects, and a comparison takes one pass over each graph.
-   hd_graph_classes_retained in >>graph.reach computes the retained sizes of whole classes. */
+   Functions that count objects by class, and compare graphs. A class in one graph and a class in another graph are
+   the same if name and scope are equal. A histogram takes one pass over the objects, and a comparison takes one pass
+   over each graph. hd_graph_classes_retained in >>graph.reach computes the retained sizes of whole classes. */
 
 /* A row of a class histogram. */
 typedef struct hd_class_row {
@@ -1928,13 +1939,13 @@ HEAPDUMP_API hd_status hd_graph_histogram(const hd_graph *graph, const hd_domina
 /* Frees the rows of a histogram. */
 HEAPDUMP_API void hd_histogram_free(hd_histogram *histogram);
 
-/* A class in two graphs. */
+/* Objects and bytes of one class in two graphs. */
 typedef struct hd_class_change {
     hd_str name, scope;          /* strings that belong to the graphs */
     uint64_t objects[2], bytes[2]; /* before, after */
 } hd_class_change;
 
-/* All classes of two graphs. */
+/* Objects and bytes of all classes in two graphs. */
 typedef struct hd_graph_change {
     uint32_t count;
     const hd_class_change *rows; /* sorted by change of bytes, the largest first, then by name and scope */
@@ -1970,8 +1981,8 @@ typedef struct hd_identity_change {
                                     identity hash codes are compared within a class */
     bool by_chance;              /* the ids of the two graphs are unrelated, so compare the graphs by class. Ids are
                                     unrelated if over 1 % of the common ids have different classes, or if no id is
-                                    common. Dart's identity hash codes are unrelated if the smaller dump has 256 or
-                                    more objects, and fewer than one in 64 of them are in the other dump */
+                                    common. Dart's identity hash codes are unrelated if the smaller dump has at least
+                                    256 objects, and if fewer than one in 64 of these objects are in the other dump */
 } hd_identity_change;
 
 /* Compares two graphs object by object. The comparison is useful only if an object keeps its id as long as the object
@@ -2012,20 +2023,20 @@ typedef struct hd_place {
     bool is_address;             /* the function's name is unknown */
 } hd_place;
 
-/* A table of mappings, and of the code location of each function name. */
+/* A table of mapped binary files, and of the code location of each function name. */
 typedef struct hd_places hd_places;
 
 /* Creates an empty table. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_places *hd_places_create(const hd_options *options, hd_error *err);
 /* Frees a table of code locations with its mappings and symbols. */
 HEAPDUMP_API void hd_places_free(hd_places *places);
-/* Adds a mapping, if the table has no equal mapping yet. *number gets the number of the mapping. Strings are copied.
-   Two mappings are equal if file, build id, size and offset are equal. Addresses in equal mappings count from the
-   start of the first mapping. If file and build id are empty, the start addresses must be equal too. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Adds a mapping (a mapped binary file), if the table has no equal mapping yet. *number gets the number of the
+   mapping. Strings are copied. Two mappings are equal if file, build id, size and offset are equal. Addresses in
+   equal mappings count from the start of the first mapping. If file and build id are empty, the start addresses must
+   be equal too. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_places_map(hd_places *places, const hd_mapping *mapping, uint32_t *number, hd_error *err);
-/* Adds the code location of a function, and copies the symbol. If the table already has this name, the call changes
-   nothing. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown mapping). */
+/* Adds the code location of a function, and copies the symbol. If the table already has the name of this function,
+   the call changes nothing. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (unknown mapping). */
 HEAPDUMP_API hd_status hd_places_add(hd_places *places, hd_str frame, const hd_place *place, hd_error *err);
 /* Finds the code location of a function by its name. If the table does not have this name, the call returns false and
    fills *place with zeros. */
@@ -2066,8 +2077,8 @@ typedef struct hd_fact {
     hd_str text;                 /* if text.data is not NULL, the fact is this text and has no value */
 } hd_fact;
 
-/* Receives a fact, which is valid only during the call. If the function does not return HD_OK, hd_dump_facts ends and
-   returns the same status. */
+/* A function that receives a fact (hd_fact) of a file. The fact is valid only during the call. If the function does
+   not return HD_OK, hd_dump_facts ends and returns the status of the function. */
 typedef hd_status (*hd_fact_fn)(void *user, const hd_fact *fact);
 
 /* Kinds of values. */
@@ -2105,7 +2116,8 @@ typedef struct hd_value {
 /* A function that returns the values of a graph's objects, for calls that write a graph. hd_dump_values returns the
    values of a dump. A program can also fill this struct itself. */
 typedef struct hd_values {
-    /* Fills *value for an object of the graph; *value is all zeros before the call. NULL: objects have no values. */
+    /* Sets *value to the value of an object of the graph. All bytes of *value are zero before the call. If `get` is
+       NULL, objects have no values. */
     void (*get)(const void *document, uint32_t object, hd_value *value);
     const void *document;
 } hd_values;
@@ -2120,7 +2132,7 @@ typedef enum hd_detail {
 /* The contents of a file: heaps, scalars, graph and document. The dump owns all its contents. */
 typedef struct hd_dump hd_dump;
 
-/* The data that a format cannot store: bits of hd_format.lacks. (Weak references have no bit, because
+/* Bits of hd_format.lacks: kinds of data that a format cannot store. (Weak references have no bit, because
    hd_format.write_graph reports a warning.) */
 enum {
     HD_LACKS_TYPES = 1,          /* axes other than the backtrace: the format has only the sum over these axes */
@@ -2137,7 +2149,8 @@ enum {
     HD_LACKS_DUMPS = 1024        /* more than one dump of a process */
 };
 
-/* Properties of a format: bits of hd_format.is. With these bits, a program need not compare names of formats. */
+/* Bits of hd_format.is: properties of a format. With these bits, a program can handle formats without comparing their
+   names. */
 enum {
     HD_FORMAT_BINARY = 1,         /* the format is not text, so do not print it to a terminal */
     HD_FORMAT_LINES = 2,          /* the format has short lines that people can read */
@@ -2158,9 +2171,9 @@ typedef struct hd_format {
     const char *name;            /* "netcf" */
     const char *title;           /* "a .NET CF dump", for messages */
     /* Returns a number from 0 to 100 for an input that begins with these bytes. 0: the input does not have this
-       format; 100: no other format begins with these bytes. The library first passes HD_DETECT_FIRST bytes, or the
-       whole input if it is shorter. If no format returns 50 or more, the library calls `detect` of all formats again
-       with HD_DETECT_BYTES bytes. The results of the second calls then count. */
+       format; 100: no other format begins with these bytes. The library first passes HD_DETECT_FIRST bytes of the
+       input, or all bytes of a shorter input. If no format returns 50 or more, the library calls `detect` of all
+       formats again with HD_DETECT_BYTES bytes. The results of the second calls then count. */
     int (*detect)(const uint8_t *bytes, size_t size);
     /* Reads an input and fills the dump with the functions below, such as hd_dump_add_heap. `read` may take memory
        from options->allocator up to max_memory, and may keep this memory as long as the dump exists. hd_dump_free
@@ -2175,10 +2188,11 @@ typedef struct hd_format {
                              hd_error *err);
     hd_status (*write_graph)(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
     uint32_t lacks;              /* HD_LACKS_...: data that write_heaps and write_graph leave out */
-    /* hd_dump_facts calls `info`, and hd_dump_places calls `places`. */
+    /* hd_dump_facts calls the function `info`, and hd_dump_places calls the function `places`. */
     hd_status (*info)(const void *document, hd_fact_fn each, void *user, hd_error *err);
     hd_status (*places)(const void *document, hd_places *places, hd_error *err);
-    /* Fills *value for an object of the graph (hd_dump_values); *value is all zeros before the call. */
+    /* Sets *value to the value of an object of the graph (hd_dump_values). All bytes of *value are zero before the
+       call. */
     void (*value)(const void *document, uint32_t object, hd_value *value);
     uint32_t is;                 /* HD_FORMAT_... */
 } hd_format;
@@ -2210,12 +2224,13 @@ HEAPDUMP_API hd_window *hd_dump_window(hd_dump *dump, hd_in in);
    and is valid until `read` returns. */
 HEAPDUMP_API hd_reporter *hd_dump_reporter(hd_dump *dump);
 /* Sets the document of a dump: the data of the file that hd_format.write can write again. `warning_count` is the
-   number of malformed pieces that `read` left out without calling hd_report. */
+   number of malformed pieces of the file that `read` left out without calling hd_report. */
 HEAPDUMP_API void hd_dump_set_document(hd_dump *dump, void *document, uint64_t warning_count);
-/* Adds a heap to a dump. The dump then owns the profile or breakdown of the heap, even if the call fails. The strings
-   of the heap are copied. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Adds a heap to a dump. The dump then owns the profile or breakdown of the heap, even if the call fails. The dump
+   copies the strings of the heap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_add_heap(hd_dump *dump, const hd_heap *heap, hd_error *err);
-/* Adds a scalar to a dump, and copies its texts. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Adds a scalar (a number or text) to a dump, and copies the texts of the scalar. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_add_scalar(hd_dump *dump, const hd_scalar *scalar, hd_error *err);
 
 /* Returns the format of the file that the dump was read from. */
@@ -2246,11 +2261,11 @@ HEAPDUMP_API hd_values hd_dump_values(const hd_dump *dump);
 /* Adds the code locations of the functions of a dump to `places`. Many formats have no code locations. The time is
    linear in the size of the file. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_places(const hd_dump *dump, hd_places *places, hd_error *err);
-/* Returns the number of malformed pieces that lenient reading left out. */
+/* Returns the number of malformed pieces of the file that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dump_warning_count(const hd_dump *dump);
-/* Writes the document of a dump in the format of its file. If the file was well-formed, the output has the same
-   bytes. Errors: errors of the format's `write`; HD_UNSUPPORTED (the format cannot write its document; for example, a
-   dump does not keep the events of a trace). */
+/* Writes the document of a dump, in the format of the file that was read. If this file was well-formed, the output
+   has the same bytes as the file. Errors: errors of the format's `write`; HD_UNSUPPORTED (the format cannot write its
+   document; for example, a dump does not keep the events of a trace). */
 HEAPDUMP_API hd_status hd_dump_write(const hd_dump *dump, const hd_options *options, hd_out out, hd_error *err);
 /* Frees a dump with its heaps, graph and document. */
 HEAPDUMP_API void hd_dump_free(hd_dump *dump);
@@ -2271,16 +2286,16 @@ HEAPDUMP_API void hd_dump_free(hd_dump *dump);
    A memfd with the seal F_SEAL_SHRINK cannot be truncated. */
 
 /* Initializes a region in memory that is all zeros. Call this function before any recorder uses the region. `bytes`
-   must be at least 64 KiB, and the address must be a multiple of 4096. The memory still belongs to the caller.
-   Errors: HD_INVALID. */
+   must be at least 64 KiB, and the address must be a multiple of 4096. The memory of the region still belongs to the
+   caller. Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_region_init(void *region, uint64_t bytes, hd_error *err);
-/* Returns how many bytes of a region are used, from its start. Returns 0 if the memory is not a region. `bytes` is
-   the size of the caller's mapping. */
+/* Returns the number of used bytes at the start of a region. Returns 0 if the memory is not a region. `bytes` is the
+   size of the caller's mapping. */
 HEAPDUMP_API uint64_t hd_region_used(const void *region, uint64_t bytes);
 /* Marks a region as ended: no process will read the region any more. Recorders continue to write until they are
    freed. A recorded process can call hd_region_ended to check whether the process can free its recorder. O(1). */
 HEAPDUMP_API void hd_region_end(void *region, uint64_t bytes);
-/* Returns whether hd_region_end was called for this region. The call costs one load. */
+/* Returns whether hd_region_end was called for this region. The call takes one load from memory. */
 HEAPDUMP_API bool hd_region_ended(const void *region);
 
 /* A program or library in memory. The functions of a module appear in call stacks as addresses (program counters). */
@@ -2295,7 +2310,7 @@ typedef struct hd_module {
 
 /* ================================================================================ >>tracker
    Call stacks of allocations. A context is a call stack together with the type of the allocated block. Each context
-   has a number, so a recorder stores one number per block instead of a copy of the call stack. The contexts form one
+   has a number, so a recorder stores one number per block instead of a copy of the call stack. All contexts form one
    tree, which all threads share. The tracker keeps a stack of scope names for each thread; this stack is called the
    pseudo-stack. Source: chromium-heap-profiler. */
 
@@ -2303,9 +2318,9 @@ typedef struct hd_module {
 #define HD_MAX_FRAMES 128
 
 /* The tree of contexts (call stacks with types). Any thread may use the tree at any time; reading takes no lock. The
-   memory of the tree comes directly from the OS. A context is a number below hd_contexts_count. Context 0 is the
-   empty call stack without a type. Names are compared by address, not by content. So a name must stay at its address
-   until the tree is freed, like a string literal. */
+   memory of the tree comes directly from the OS. Each context is identified by a number below hd_contexts_count.
+   Context 0 is the empty call stack without a type. Names are compared by address, not by content. So a name must
+   stay at its address until the tree is freed, like a string literal. */
 typedef struct hd_contexts hd_contexts;
 
 /* Kinds of nodes in the tree of contexts. */
@@ -2362,9 +2377,9 @@ typedef struct hd_tracker_desc {
     hd_contexts *contexts;       /* required; must stay valid until hd_tracker_stop */
     hd_capture capture;
     const char *categories;      /* enabled categories; hd_tracker_set_categories explains them [""] */
-    uint32_t max_frames;         /* largest number of frames per stack, up to HD_MAX_FRAMES. A mixed call stack has
-                                    two stacks with together at most HD_MAX_FRAMES frames; the pseudo-stack is kept
-                                    first [48] */
+    uint32_t max_frames;         /* largest number of frames per stack, up to HD_MAX_FRAMES. In a mixed call stack,
+                                    both stacks together have at most HD_MAX_FRAMES frames, and frames of the
+                                    pseudo-stack are kept first [48] */
     hd_unwind_fn unwind;         /* required for HD_CAPTURE_NATIVE_STACK and HD_CAPTURE_MIXED_STACK */
     void *user;
 } hd_tracker_desc;
@@ -2405,8 +2420,8 @@ HEAPDUMP_API uint32_t hd_tracker_depth(void);
 /* Sets the name of the calling thread. Until the tracker stops, new contexts (call stacks with types) of this thread
    begin with a frame of kind HD_FRAME_THREAD that has this name. `name` must stay valid until the contexts are freed.
    If `name` is NULL, the thread has no name. Each thread name gets its own contexts, so use tens of names, not
-   thousands. The call takes memory only for contexts, and is safe in a malloc hook. Errors: HD_INVALID (the tracker
-   is not running, or scopes are open), HD_OUT_OF_MEMORY. */
+   thousands. A malloc hook may call this function. Errors: HD_INVALID (the tracker is not running, or scopes are
+   open), HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_status hd_tracker_set_thread(const char *name);
 
 /* The category of a scope. The library stores in this struct whether the category is enabled. */
@@ -2424,8 +2439,8 @@ typedef struct hd_scope {
 /* Puts a name on the pseudo-stack of the calling thread, if the tracker runs and the category is enabled. `name` must
    stay valid until the contexts are freed. The macro HD_SCOPE calls hd_scope_begin. */
 HEAPDUMP_API hd_scope hd_scope_begin(hd_category *category, const char *name);
-/* Removes the name of hd_scope_begin and all newer names from the pseudo-stack. Call this function in the same thread
-   as hd_scope_begin. */
+/* Removes the name that hd_scope_begin added, and all newer names, from the pseudo-stack. Call this function in the
+   same thread as hd_scope_begin. */
 HEAPDUMP_API void hd_scope_end(hd_scope *scope);
 
 /* Private: one bit for each condition of hd_tracker_start that does not hold. Scopes are active only while
@@ -2436,9 +2451,9 @@ HD_UNUSED static uint32_t hd__scopes_off = 1;
 HEAPDUMP_API uint32_t hd__scopes_off;
 #endif
 
-/* HD_SCOPE(category, name) puts a name on the pseudo-stack until the end of the C block, however the block ends. Both
-   arguments must be string literals. HD_SCOPE_NAMED accepts any name (const char *) that stays at its address until
-   the contexts are freed. HD_SCOPE_NAMED evaluates the name only while scopes are enabled. */
+/* HD_SCOPE(category, name) puts a name on the pseudo-stack until the end of the C block, for any way to leave the
+   block. Both arguments must be string literals. HD_SCOPE_NAMED accepts any name (const char *) that stays at its
+   address until the contexts are freed. HD_SCOPE_NAMED evaluates the name only while scopes are enabled. */
 #define HD__JOIN2(a, b) a##b
 #define HD__JOIN(a, b) HD__JOIN2(a, b)
 #if defined(__COUNTER__)
@@ -2534,7 +2549,7 @@ HEAPDUMP_API void hd_register_clear(hd_register *reg);
 typedef struct hd_cursor {
     uint32_t table, slot;
 } hd_cursor;
-/* Finds the next block; the order of the blocks has no meaning. Returns false after the last block. Begin with a
+/* Finds the next block; the order of the blocks has no meaning. Returns false if no block is left. Begin with a
    cursor of zeros, and do not change the register before the last call. */
 HEAPDUMP_API bool hd_register_next(const hd_register *reg, hd_cursor *cursor, hd_allocation *found);
 
@@ -2563,8 +2578,8 @@ typedef struct hd_recorder_counters {
     hd_memory memory;            /* memory of the recorder itself */
 } hd_recorder_counters;
 
-/* Lifetimes of the blocks of one call stack and type, with the fields of MemProf. All times are on the recorder's
-   clock. */
+/* Lifetimes of the blocks of one call stack and type, with the fields of MemProf. All times are times of
+   hd_recorder_desc.clock. */
 typedef struct hd_lifetimes {
     uint64_t count, bytes;       /* number and size of all allocated blocks, freed or not */
     uint64_t min_size, max_size;
@@ -2575,21 +2590,21 @@ typedef struct hd_lifetimes {
 } hd_lifetimes;
 
 /* =============================================================================== >>recorder
-   The functions that malloc hooks call. Any thread may call the hd_record_ functions at any time. If the unwinder or
-   the clock allocates memory during an hd_record_ call, this allocation is not recorded, but counted as ignored. The
-   hd_record_ functions never call malloc. An hd_record_ function takes at most 1 KiB of the caller's stack (2 KiB
-   with -O0 or -Og), plus the stack that desc.tracker.unwind takes. Thread-local variables take 5.3 KB per thread.
-   Source: chromium-heap-profiler. */
+   Functions that malloc hooks call to record allocations. Any thread may call the hd_record_ functions at any time.
+   If the unwinder or the clock allocates memory during an hd_record_ call, this allocation is not recorded, but
+   counted as ignored. The hd_record_ functions never call malloc. An hd_record_ function takes at most 1 KiB of the
+   caller's stack (2 KiB with -O0 or -Og), plus the stack that desc.tracker.unwind takes. Thread-local variables take
+   5.3 KB per thread. Source: chromium-heap-profiler. */
 
 /* Options of hd_recorder_create. If all members are zero, a recorder records every block with its pseudo-stack, in
    private memory of this process. */
 typedef struct hd_recorder_desc {
-    /* The source of call stacks. If the tracker does not run, hd_recorder_create starts the tracker with these
-       options. If tracker.contexts is then NULL, hd_recorder_create also creates a tree of contexts (call stacks with
-       types). If the tracker runs already, the recorder uses the tracker and its contexts. If the program itself
-       started the tracker, free the recorder before hd_tracker_stop. If a recorder started the tracker, recorders may
-       be freed in any order, and the last recorder stops the tracker. tracker.contexts and tracker.user must stay
-       valid until the tracker stops. */
+    /* Options for the call stacks of allocations. If the tracker does not run, hd_recorder_create starts the tracker
+       with these options. If tracker.contexts is then NULL, hd_recorder_create also creates a tree of contexts (call
+       stacks with types). If the tracker runs already, the recorder uses the tracker and its contexts. If the program
+       itself started the tracker, free the recorder before hd_tracker_stop. If a recorder started the tracker,
+       recorders may be freed in any order, and the last recorder stops the tracker. tracker.contexts and tracker.user
+       must stay valid until the tracker stops. */
     hd_tracker_desc tracker;
     uint32_t shards;             /* number of parts of the recorder, each part with its own lock; a power of two up to
                                     256 [16] */
@@ -2637,16 +2652,17 @@ typedef struct hd_recorder_desc {
    the running tracker; or lifetimes, blocks or ages without the options that they need), errors of
    hd_tracker_start. */
 HEAPDUMP_API hd_recorder *hd_recorder_create(const hd_recorder_desc *desc, hd_error *err);
-/* Frees a recorder. Call this function after the last hook has returned. Records in a region stay there. */
+/* Frees a recorder. Call this function after the last hook has returned. If the recorder has a region, the records
+   stay in the region. */
 HEAPDUMP_API void hd_recorder_free(hd_recorder *rec);
 
 /* Records a block. Call this function after the allocation. An address of NULL is ignored, and a size of 0 is valid.
-   If a block with this address is already recorded, the new block replaces it. `type` is NULL, or a name that stays
-   valid. Returns false if the block was not recorded (hd_recorder_counters shows why), or if sampling skipped the
-   block. */
+   If a block with this address is already recorded, the new block replaces the old block. `type` is NULL, or the name
+   of a type; the name must stay valid. Returns false if sampling skipped the block, or if the block was not recorded
+   for a reason that hd_recorder_counters shows. */
 HEAPDUMP_API bool hd_record_alloc(hd_recorder *rec, const void *address, size_t size, const char *type);
 /* Records that a block is freed. Call this function before the block is freed; otherwise another thread may get the
-   same address first. Returns false if the address is not recorded. */
+   same address first. Returns false if the recorder has no block at this address. */
 HEAPDUMP_API bool hd_record_free(hd_recorder *rec, const void *address);
 /* Returns true if sampling skips a block of this size. A hook then need not do anything else for the block. If the
    result is false, call hd_record_alloc next. Without sampling, the result is always false. The call takes a few
@@ -2656,7 +2672,7 @@ HEAPDUMP_API bool hd_record_skips_alloc(hd_recorder *rec, size_t size);
    NULL, the result is always true. */
 HEAPDUMP_API bool hd_record_skips_free(const hd_recorder *rec, const void *address);
 /* Sets the type of a recorded block, for programs that know the type only after the allocation. Returns false if the
-   address is not recorded. */
+   recorder has no block at this address. */
 HEAPDUMP_API bool hd_record_set_type(hd_recorder *rec, const void *address, const char *type);
 
 /* Suspends recording in the calling thread until hd_record_resume. Calls of hd_record_ functions by a suspended
@@ -2670,10 +2686,10 @@ HEAPDUMP_API void hd_record_resume(void);
    begin at 0, and only blocks that the child allocates count. hd_recorder_counters.inherited_bytes is the size of all
    blocks from the parent that the child has not freed. All recorders of a program must use the same contexts. */
 HEAPDUMP_API void hd_recorder_fork_prepare(hd_recorder *rec);
-/* Unlocks the recorder. Call this function in the parent after fork(). */
+/* Unlocks the recorder. Call this function in the parent process after fork(). */
 HEAPDUMP_API void hd_recorder_fork_parent(hd_recorder *rec);
-/* Unlocks the recorder and resets its counters. Call this function in the child after fork(). Returns false if the
-   region is full; other processes then cannot read the recording of the child. */
+/* Unlocks the recorder and resets its counters. Call this function in the child process after fork(). Returns false
+   if the region is full; other processes then cannot read the recording of the child. */
 HEAPDUMP_API bool hd_recorder_fork_child(hd_recorder *rec);
 
 /* Sets the name and start time of the process, which other processes can read in the region. */
@@ -2681,9 +2697,9 @@ HEAPDUMP_API void hd_recorder_set_process(hd_recorder *rec, const char *name, ui
 /* Adds a number to hd_recorded.notes[index]. The caller decides the meaning of the eight counters in `notes`, and
    other processes can read these counters. */
 HEAPDUMP_API void hd_recorder_note(hd_recorder *rec, uint32_t index, uint64_t add);
-/* Limits the region to its first `bytes` bytes. If the part in use is larger, the limit is the size of the part in
-   use. Returns the new size, and the caller may unmap the rest of the region. Returns 0 if the recorder has no
-   region. Do not call this function from inside an hd_record_ function. */
+/* Limits the region to its first `bytes` bytes. If the used part of the region is larger, the region is limited to
+   the used part. Returns the new size of the region, and the caller may unmap the rest. Returns 0 if the recorder has
+   no region. Do not call this function from inside an hd_record_ function. */
 HEAPDUMP_API uint64_t hd_recorder_region_bytes(hd_recorder *rec, uint64_t bytes);
 /* A value that only the allocator knows, such as the size of an arena or the free bytes of a size class. */
 typedef struct hd_allocator_stat {
@@ -2704,8 +2720,8 @@ typedef struct hd_allocator_stat {
 HEAPDUMP_API bool hd_recorder_allocator_stats(hd_recorder *rec, const hd_allocator_stat *stats, size_t count);
 /* Adds a module. Call this function before the first allocation by code of the module. Program counters in the module
    then get names such as libfoo.so+0x1f, and blocks without a type get the name of the allocating module as their
-   type. If two modules overlap, the transparent module is used. desc.tracker.unwind may call this function. Returns
-   false if memory is exhausted. */
+   type. If the addresses of two modules overlap, the transparent module is used. desc.tracker.unwind may call this
+   function. Returns false if memory is exhausted. */
 HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *module);
 /* Removes the module that begins at `start`, for example after dlclose. Later modules may use the same addresses. */
 HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start);
@@ -2713,9 +2729,9 @@ HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start);
 /* Returns the counters of a recorder. The call locks one shard (a part of the recorder) after the other. So if
    several threads allocate, the counters do not show exactly one moment. */
 HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stats);
-/* Returns the peak of live bytes. The call costs two loads for each shard, and takes no lock. */
+/* Returns the peak of live bytes. The call reads two numbers for each shard, and takes no lock. */
 HEAPDUMP_API uint64_t hd_recorder_peak_bytes(const hd_recorder *rec);
-/* Returns the live bytes. The call costs two loads for each shard, and takes no lock. */
+/* Returns the live bytes. The call reads two numbers for each shard, and takes no lock. */
 HEAPDUMP_API uint64_t hd_recorder_live_bytes(const hd_recorder *rec);
 /* Returns the contexts of a recorder: desc.tracker.contexts, or the contexts that the recorder created. */
 HEAPDUMP_API hd_contexts *hd_recorder_contexts(hd_recorder *rec);
@@ -2729,7 +2745,7 @@ HEAPDUMP_API void hd_recorder_visit(hd_recorder *rec, void (*each)(void *user, c
 /* ======================================================================== >>recorder.resize
    Functions that a hook of realloc calls. */
 
-/* A block that is being reallocated. hd_record_resize fills this struct; its members are private. */
+/* A block that is being reallocated. hd_record_resize fills this struct. The members of the struct are private. */
 typedef struct hd_resize {
     uint64_t address;            /* address of the old block; 0: no block */
     uint32_t place, turn;
@@ -2738,8 +2754,8 @@ typedef struct hd_resize {
 } hd_resize;
 
 /* Begins a reallocation. Call this function before realloc. After realloc, call hd_record_resized or
-   hd_record_not_resized in the same thread. Until the second call, the old block counts as live, even if another
-   thread gets the address of the block. The address may be NULL, or an address that is not recorded. */
+   hd_record_not_resized in the same thread. Until the call after realloc, the old block counts as live, even if
+   another thread gets the address of the block. The address may be NULL, or an address that is not recorded. */
 HEAPDUMP_API void hd_record_resize(hd_recorder *rec, const void *address, hd_resize *resize);
 /* Ends a successful reallocation. The old block counts as freed, and the new block is recorded as in hd_record_alloc.
    If both blocks have the same call stack and type, each snapshot contains exactly one of the two blocks. The
@@ -2747,18 +2763,18 @@ HEAPDUMP_API void hd_record_resize(hd_recorder *rec, const void *address, hd_res
    block existed. Returns false if the new block was not recorded. */
 HEAPDUMP_API bool hd_record_resized(hd_recorder *rec, const hd_resize *resize, const void *now, size_t size,
                                     const char *type);
-/* Ends a reallocation that failed. The old block stays recorded. */
+/* Ends a reallocation that failed. The old block stays in the recorder. */
 HEAPDUMP_API void hd_record_not_resized(hd_recorder *rec, const hd_resize *resize);
 
 /* ========================================================================== >>recorder.view
    Snapshots of live, peak, total and temporary memory. A recorder has counters for each context (call stack and
    type). So the time of a snapshot depends on the number of contexts, not on the number of blocks. A snapshot stops
    no thread. Any process that has mapped a region can take snapshots of its recorders, even after the recorded
-   process has died. A read-only mapping is enough. A snapshot reads one context after the other. The figures of one
-   context are exact, but may lack operations that are in progress. If a process was killed, one operation of each
-   thread may be counted only partly. hd_recorded.under_way is the number of these operations. The argument `bytes` of
-   all functions is the readable size of the region: the size of the mapping, but at most the size of a mapped
-   file. */
+   process has died. A read-only mapping of the region is enough. A snapshot reads one context after the other. The
+   figures of one context are exact, but may lack operations that are in progress. If a process was killed, one
+   operation of each thread may be counted only partly. hd_recorded.under_way is the number of these operations. The
+   argument `bytes` of all functions is the readable size of the region: the size of the mapping, but at most the size
+   of a mapped file. */
 
 /* Options of snapshots. If all members are zero, a snapshot shows live memory, with the default names. */
 typedef struct hd_snapshot_options {
@@ -2770,8 +2786,8 @@ typedef struct hd_snapshot_options {
        call. [a name such as libfoo.so+0x1f if the module was added with hd_recorder_add_module, otherwise 0x and the
        address in hexadecimal digits] */
     hd_str (*pc_name)(void *user, const void *pc, char *buffer, size_t capacity);
-    /* Returns a type for a context that has no type. `contexts` is NULL in a snapshot of another process. [the file
-       name of the module, or "[unknown]"] */
+    /* Returns the name of a type for a context (call stack) that has no type. `contexts` is NULL in a snapshot of
+       another process. [the file name of the module, or "[unknown]"] */
     hd_str (*type_name)(void *user, const hd_contexts *contexts, uint32_t context, char *buffer,
                         size_t capacity);
     void *user;
@@ -2785,8 +2801,8 @@ typedef struct hd_snapshot_options {
                                     operations, the snapshot may lack a block or contain a block twice [NULL] */
 } hd_snapshot_options;
 
-/* The number of age classes, the youngest class first. A clock in milliseconds wraps around after 49 days, so blocks
-   that are older than 49 days look younger. */
+/* The number of age classes. Class 0 has the youngest blocks. A clock in milliseconds wraps around after 49 days, so
+   blocks that are older than 49 days look younger. */
 #define HD_AGES 11
 /* Returns the number of the age class of an age; the number is less than HD_AGES. */
 HEAPDUMP_API uint32_t hd_age_class(uint64_t milliseconds);
@@ -2830,10 +2846,10 @@ HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes);
    recorder with this number). */
 HEAPDUMP_API hd_status hd_recorder_view(const void *region, uint64_t bytes, uint32_t number, hd_recorded *out,
                                         hd_error *err);
-/* Makes a profile without cells. The nodes of the profile are the call stacks and types of all allocations. The call
-   also calls `each` for each context, with its nodes on the axes backtrace and type. So a program that has its own
-   figures for each context can show the call stack and type. Free the profile with hd_profile_free. O(contexts).
-   Errors: the errors of hd_recorder_view and hd_recorder_snapshot. */
+/* Makes a profile without cells. The nodes of the profile are the call stacks and types of all allocations. For each
+   context (call stack with type), the call also calls `each` with the nodes of the context on the axes backtrace and
+   type. So a program that has its own figures for each context can show the call stack and type. Free the profile
+   with hd_profile_free. O(contexts). Errors: the errors of hd_recorder_view and hd_recorder_snapshot. */
 HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t bytes, uint32_t number,
                                                  const hd_snapshot_options *options,
                                                  void (*each)(void *user, uint32_t context, const uint32_t *nodes),
@@ -2844,9 +2860,10 @@ HEAPDUMP_API hd_status hd_recorder_view_contexts(const void *region, uint64_t by
 HEAPDUMP_API hd_status hd_recorder_view_snapshot(const void *region, uint64_t bytes, uint32_t number,
                                                  const hd_snapshot_options *options, hd_profile **out, hd_error *err);
 /* Calls `each` for each context (call stack with type) that allocated. `each` gets the lifetimes of the context, and
-   the program counters of its call stack, the innermost first. Both arguments are valid during the call of `each`.
-   `now` is the current time on the recorder's clock; lifetimes of live blocks end at this time. O(contexts and live
-   blocks). Errors: HD_INVALID, HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (desc.lifetimes was not set). */
+   the program counters of its call stack, the innermost first. Lifetimes and program counters are valid only during
+   the call of `each`. `now` is the current time on the recorder's clock; lifetimes of live blocks end at this time.
+   O(contexts and live blocks). Errors: HD_INVALID, HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (desc.lifetimes was not
+   set). */
 HEAPDUMP_API hd_status hd_recorder_view_lifetimes(const void *region, uint64_t bytes, uint32_t number, uint32_t now,
                                                   const hd_options *options,
                                                   void (*each)(void *user, const hd_lifetimes *of,
@@ -2875,19 +2892,19 @@ HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const ui
 /* ========================================================================= >>recorder.pages
    Functions that show fragmentation: how full the memory pages with live blocks are, and which call stacks allocated
    these blocks. An allocator can return a page to the OS only when no live block is on the page. All sizes are the
-   sizes that the program requested. Bytes that the allocator itself uses next to the blocks do not count. Pages that
-   have only bytes of the allocator do not count either. A block of 0 bytes counts as 1 byte. If two blocks overlap,
-   because the recorder missed a free, the first block ends where the second block begins. */
+   sizes that the program requested. The sizes do not include bytes that the allocator itself uses next to the blocks.
+   Pages that have only bytes of the allocator are not counted. A block of 0 bytes counts as 1 byte. If two blocks
+   overlap, because the recorder missed a free, the first block ends where the second block begins. */
 
-/* The pages of one group of contexts. By default, each context (call stack and type) is a group;
-   hd_pages_options.group can put several contexts into one group. */
+/* The memory pages of one group of contexts (call stacks with types). By default, each context (call stack and type)
+   is a group; hd_pages_options.group can put several contexts into one group. */
 typedef struct hd_page_use {
     uint32_t group;              /* number of the context, or its hd_pages_options.group */
     uint64_t bytes, blocks;      /* live bytes and blocks */
     uint64_t pages;              /* number of pages with at least one byte of this group */
     uint64_t alone;              /* number of pages with bytes of only this group; these pages could be returned if
                                     the group freed its blocks */
-    uint64_t share;              /* in bytes: the part of the pages that belongs to this group. Each page is divided
+    uint64_t share;              /* the part of the pages that belongs to this group, in bytes. Each page is divided
                                     among its groups in proportion to their bytes on the page. The shares of all
                                     groups add up exactly to the bytes of all pages */
     uint64_t used;               /* bytes of the blocks of all groups on these pages; used / (pages * page_bytes) is
@@ -2923,7 +2940,7 @@ typedef struct hd_pages_summary {
 /* The result of a page count. */
 typedef struct hd_pages hd_pages;
 
-/* Counts the pages of all live blocks of a recorder of this process, including blocks that existed before a fork().
+/* Counts the memory pages of all live blocks of a recorder of this process. Blocks from before a fork() are included.
    The call goes through all addresses in order, and locks the recorder for one MiB of addresses at a time. Blocks
    that are allocated or freed during the call may be counted or not. The call takes about 80 bytes per context, and
    at most 100 bytes per MiB of addresses with blocks. O(contexts and live blocks). Free the result with
@@ -2931,10 +2948,10 @@ typedef struct hd_pages hd_pages;
    samples, so it does not know all blocks on a page), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_options *options, hd_pages **out,
                                          hd_error *err);
-/* Counts the pages of all live blocks of a recorder in a region, even after its process has ended. Blocks from before
-   a fork() do not count. The call takes 32 bytes per block more than hd_recorder_pages. A hostile process can falsify
-   the figures. Errors: the errors of hd_recorder_pages, HD_INVALID (unknown recorder), HD_UNSUPPORTED (desc.blocks
-   was not set). */
+/* Counts the pages of all live blocks of a recorder in a region, even after its process has ended. Blocks that were
+   allocated before a fork() do not count. The call takes the memory of hd_recorder_pages, plus 32 bytes per block. A
+   hostile process can falsify the figures. Errors: the errors of hd_recorder_pages, HD_INVALID (unknown recorder),
+   HD_UNSUPPORTED (desc.blocks was not set). */
 HEAPDUMP_API hd_status hd_recorder_view_pages(const void *region, uint64_t bytes, uint32_t number,
                                               const hd_pages_options *options, hd_pages **out, hd_error *err);
 /* Returns the sums over all groups. If `pages` is NULL, all sums are zero. */
@@ -2949,8 +2966,8 @@ HEAPDUMP_API void hd_pages_free(hd_pages *pages);
 
 /* Calls `each` with the address of each page of 4096 bytes in which a live block begins, in no particular order. For
    the child of a fork(), the call includes pages of the parent processes, and some pages may occur twice. A page may
-   still be reported shortly after its last block was freed. If the region was full, pages are missing. The call works
-   without hd_recorder_desc.blocks. O(pages / 32). Errors: HD_INVALID. */
+   still be reported shortly after its last block was freed. If the region became full, some pages are missing. The
+   call works without hd_recorder_desc.blocks. O(pages / 32). Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t bytes, uint32_t number,
                                                     void (*each)(void *user, uint64_t address), void *user,
                                                     hd_error *err);
@@ -2982,15 +2999,16 @@ HEAPDUMP_API hd_deduplicator *hd_deduplicator_create(uint32_t axis, const hd_opt
 /* Frees a deduplicator (a table of ids) with its names. */
 HEAPDUMP_API void hd_deduplicator_free(hd_deduplicator *deduplicator);
 /* Returns the id of the innermost frame of a call stack, or the id of a type. `path` has the names of the frames, the
-   outermost first, or the one name of a type. The id of an empty call stack is HD_NONE, and the id of an empty type
-   is 0. New names are copied. O(bytes of the names). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (a type with
-   several names). If the call fails, some outer frames may have got ids. */
+   outermost frame first, or the name of one type. The id of an empty call stack is HD_NONE, and the id of an empty
+   type is 0. New names are copied. O(bytes of the names). Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_INVALID (a type with
+   several names). After a failure, some outer frames of the call stack may have an id. */
 HEAPDUMP_API hd_status hd_deduplicator_insert(hd_deduplicator *deduplicator, const hd_str *path,
                                               size_t count, uint32_t *id, hd_error *err);
 /* Returns the number of ids in a deduplicator. */
 HEAPDUMP_API uint32_t hd_deduplicator_count(const hd_deduplicator *deduplicator);
 /* Returns the name with this id, or an empty string if the id is too large. The string belongs to the deduplicator.
-   *caller gets the id of the calling frame, which is a smaller number, or HD_NONE; `caller` may be NULL. */
+   *caller gets the id of the calling frame, or HD_NONE if no frame called this frame. The id of the calling frame is
+   a smaller number. `caller` may be NULL. */
 HEAPDUMP_API hd_str hd_deduplicator_name(const hd_deduplicator *deduplicator, uint32_t id, uint32_t *caller);
 /* Writes names with their ids, beginning with the id `first`. The output is the JSON value of "stackFrames" or
    "typeNames" in a trace. Frames look like {"0":{"name":"main"},
@@ -3002,9 +3020,9 @@ HEAPDUMP_API void hd_deduplicator_write(const hd_deduplicator *deduplicator, uin
    number of bytes that the whole writer uses. */
 HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *deduplicator);
 
-/* Heaps and scalars that a call writes to a trace. The heaps and scalars may be of several processes and dumps. All
-   heaps and scalars with the same pid and dump id become one event. All heaps and scalars of one event must have the
-   same time, and must be in the same hd_chrome_dumps. */
+/* Heaps and scalars that a call writes to a trace. The heaps and scalars may belong to several processes and dumps.
+   All heaps and scalars with the same pid and dump id become one event. All heaps and scalars of one event must have
+   the same time, and must be in the same hd_chrome_dumps. */
 typedef struct hd_chrome_dumps {
     const hd_heap *heaps;        /* a profile is written as heaps_v2, a breakdown in the new format */
     size_t heap_count;
@@ -3024,9 +3042,9 @@ typedef struct hd_chrome_writer hd_chrome_writer;
    only after hd_chrome_writer_finish. */
 typedef struct hd_chrome_writer_desc {
     hd_options options;
-    /* Makes all added dumps readable even if the program crashes later. The trace is then a JSON array, and each dump
-       is written together with its new type names. Use only heaps_v2 (profiles) with this option: in the new format,
-       the trace viewer reads only the first list of type names of a process. */
+    /* If this option is set, all added dumps stay readable even if the program crashes later. The trace is then a
+       JSON array, and each dump is written together with its new type names. Use only heaps_v2 (profiles) with this
+       option: in the new format, the trace viewer reads only the first list of type names of a process. */
     bool interruptible;
 } hd_chrome_writer_desc;
 
@@ -3037,14 +3055,15 @@ HEAPDUMP_API hd_chrome_writer *hd_chrome_writer_create(const hd_chrome_writer_de
    calls have later times. Progress counts the heaps and scalars of one process. Errors: errors of the output;
    HD_OUT_OF_MEMORY; HD_LIMIT; HD_CANCELLED; HD_UNSUPPORTED (more than two axes); HD_INVALID (two heaps have the same
    pid, dump and allocator; two scalars have the same name there; one dump of a process has two times, or is in two
-   calls; or a light dump has heaps). After HD_INVALID and HD_UNSUPPORTED, nothing was written, and the writer can be
-   used further. After any other error, all later calls fail too. */
+   calls; or a light dump has heaps). If the call returns HD_INVALID or HD_UNSUPPORTED, nothing was written, and
+   further calls for the writer are possible. After any other error, all later calls for the writer fail too. */
 HEAPDUMP_API hd_status hd_chrome_writer_add(hd_chrome_writer *writer, const hd_chrome_dumps *dumps, hd_error *err);
 /* Writes the end of the trace. Errors: the errors of hd_chrome_writer_add. */
 HEAPDUMP_API hd_status hd_chrome_writer_finish(hd_chrome_writer *writer, hd_error *err);
-/* Returns the frames or types that the dumps of a process have used so far. Returns NULL if the process has no dumps,
-   or if `axis` is neither HD_AXIS_BACKTRACE nor HD_AXIS_TYPE. The ids are the ids in the new format. Profiles
-   (heaps_v2) of the same process use the same ids for frames. The result is valid until dumps are added. */
+/* Returns the frames or types that the written dumps of a process have used so far. Returns NULL if the process has
+   no dumps, or if `axis` is neither HD_AXIS_BACKTRACE nor HD_AXIS_TYPE. The ids in the result are the ids of the new
+   format. Profiles (heaps_v2) of the same process use the same ids for frames. The result is valid until the next
+   call of hd_chrome_writer_add. */
 HEAPDUMP_API const hd_deduplicator *hd_chrome_writer_deduplicator(const hd_chrome_writer *writer,
                                                                   uint64_t pid, uint32_t axis);
 /* Returns the bytes that a writer uses. */
@@ -3053,11 +3072,11 @@ HEAPDUMP_API uint64_t hd_chrome_writer_memory(const hd_chrome_writer *writer);
    set. */
 HEAPDUMP_API void hd_chrome_writer_free(hd_chrome_writer *writer);
 
-/* Writes a trace of heaps, sorted by pid, time, dump and allocator. If a heap is not live, its kind is added to the
-   name of the allocator, for example "malloc/total". Heaps with equal pid, time and dump become one event. All heaps
-   of a process use the same list of frames and types. Equal heaps give equal bytes. Errors: errors of the output;
-   HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes); HD_INVALID (two heaps have the same pid, dump and allocator;
-   or one dump of a process has two times). */
+/* Writes a trace of heaps, sorted by pid, time, dump and allocator. If a heap does not show live memory, the kind of
+   the heap is added to the name of the allocator, for example "malloc/total". Heaps with equal pid, time and dump
+   become one event of the trace. All heaps of a process use the same list of frames and types. Equal heaps give equal
+   bytes. Errors: errors of the output; HD_OUT_OF_MEMORY; HD_UNSUPPORTED (more than two axes); HD_INVALID (two heaps
+   have the same pid, dump and allocator; or one dump of a process has two times). */
 HEAPDUMP_API hd_status hd_chrome_write(const hd_heap *heaps, size_t count,
                                        const hd_options *options, hd_out out, hd_error *err);
 /* Writes a trace of heaps and scalars. Errors: the errors of hd_chrome_write, and the errors of hd_chrome_writer_add
@@ -3067,8 +3086,8 @@ HEAPDUMP_API hd_status hd_chrome_write_dumps(const hd_chrome_dumps *dumps, const
 
 #ifndef HEAPDUMP_NO_RECORDER
 /* Writes a heap of a recorder to a file, as a trace that heapdump and Chromium's trace viewer can read.
-   hd_snapshot_options.kind selects the kind of the heap. The file appears under its name when it is complete, as with
-   hd_file_create. Errors: the errors of hd_recorder_snapshot, and HD_IO. */
+   hd_snapshot_options.kind selects the kind of the heap. The file gets its name `path` only when the file is
+   complete, as with hd_file_create. Errors: the errors of hd_recorder_snapshot, and HD_IO. */
 HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
                                          const hd_snapshot_options *options, hd_error *err);
 #endif
@@ -3080,41 +3099,44 @@ HEAPDUMP_API hd_status hd_recorder_write(hd_recorder *rec, const char *path,
 /* The format of Chromium traces. */
 HD__FORMAT(hd_format_chrome);
 /* Finds the level of detail of a dump of a process. The call returns false if the trace has no heaps or scalars of
-   this dump, or if the level is unknown. *detail then does not change. O(log dumps). */
+   this dump, or if the level is unknown. In this case, *detail does not change. O(log dumps). */
 HEAPDUMP_API bool hd_dump_detail(const hd_dump *dump, uint64_t pid, const char *id, hd_detail *detail);
 /* ============================================================================== >>trace.add
    A function that adds heaps to an existing trace. */
 
 /* Copies a trace byte for byte, and adds dumps as the last events. The ids of new frames and types are larger than
-   all ids in the trace, so no event changes its meaning. If the end of a JSON array is missing, because the writer
-   crashed, the call adds the missing end. If the trace already has dumps of the same process, add only profiles,
-   because the trace viewer reads only the first list of type names of breakdowns. The call takes 200 KB more memory
-   than hd_chrome_write, for a trace of any length. Progress counts bytes. The call takes about as long as reading the
-   trace. If the call fails, the output is not a valid trace. Errors: the errors of hd_chrome_write; HD_MALFORMED with
-   the position (the trace is not JSON, does not have exactly one traceEvents, or is an array whose first element is
-   not an object); HD_INVALID (the trace already has a dump with the same pid and id, and the viewer reads only one
-   set of heaps per dump); HD_UNSUPPORTED (the input is compressed with gzip, or has ids above 2^52). */
+   all ids in the trace, so the existing events keep their meaning. If the end of a JSON array is missing, because the
+   writer crashed, the call adds the missing end. If the trace already has dumps of the same process, add only
+   profiles, because the trace viewer reads only the first list of type names of breakdowns. The call takes 200 KB
+   more memory than hd_chrome_write, for a trace of any length. Progress counts bytes. The call takes about as long as
+   reading the trace. If the call fails, the output is not a valid trace. Errors: the errors of hd_chrome_write;
+   HD_MALFORMED with the position (the trace is not JSON, does not have exactly one traceEvents, or is an array whose
+   first element is not an object); HD_INVALID (the trace already has a dump with the same pid and id, and the viewer
+   reads only one set of heaps per dump); HD_UNSUPPORTED (the input is compressed with gzip, or has ids above
+   2^52). */
 HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, const hd_options *options,
                                      hd_out out, hd_error *err);
 
 /* =============================================================================== >>provider
    Memory dump providers, as in Chromium. A provider is a part of a program that knows how much memory it uses. A
    program registers its providers with a manager. For each dump, the manager calls all providers and writes the
-   answers of the providers to a trace. Any thread may call the manager at any time; calls wait for each other. The
-   manager calls the providers one after the other in the order of their registration, in the thread that called the
-   manager. If a provider calls its manager, the call returns HD_INVALID. Source: chromium-heap-profiler. */
+   answers of the providers to a trace. Any thread may call the manager at any time. Calls of several threads wait for
+   each other. The manager calls the providers one after the other in the order of their registration, in the thread
+   that called the manager. If a provider calls its manager, the call returns HD_INVALID. Source:
+   chromium-heap-profiler. */
 
 /* A manager calls the registered providers for memory dumps, and writes the answers of the providers to one trace. */
 typedef struct hd_memory_dump_manager hd_memory_dump_manager;
-/* A dump that is being made. The pointer is valid only during the call of a provider. */
+/* A memory dump to which providers add data. The pointer is valid only during the call of a provider. */
 typedef struct hd_memory_dump hd_memory_dump;
 
 /* A part of the program that reports its memory use. */
 typedef struct hd_memory_dump_provider {
     const char *name;            /* name of the provider, for warnings */
     /* Reports the memory use of the provider with the hd_memory_dump_add_ functions: scalars in every dump, and heaps
-       only in detailed dumps. If this function returns false, or an hd_memory_dump_add_ call fails, the dump leaves
-       out the provider. After HD_PROVIDER_FAILURES failures in a row, the manager no longer calls the provider. */
+       only in detailed dumps. If this function returns false, or if an hd_memory_dump_add_ call fails, the dump has
+       no data of this provider. After HD_PROVIDER_FAILURES failures in a row, the manager no longer calls the
+       provider. */
     bool (*on_memory_dump)(void *user, hd_detail detail, hd_memory_dump *dump);
     /* The manager calls this function if heap profiling is switched on or off. If heap profiling is on already, the
        manager calls this function at registration. While heap profiling is on, a provider should record its
@@ -3143,9 +3165,9 @@ typedef struct hd_memory_dump_manager_desc {
 /* Creates a manager without providers. Returns NULL on failure. Errors: HD_INVALID (no output), HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_memory_dump_manager *hd_memory_dump_manager_create(const hd_memory_dump_manager_desc *desc,
                                                                    hd_error *err);
-/* Writes the end of the trace. Later dumps are not possible. Errors: errors of the output. */
+/* Writes the end of the trace. After this call, no more dumps can be written. Errors: errors of the output. */
 HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *manager, hd_error *err);
-/* Frees a manager. Without hd_memory_dump_manager_finish, the end of the trace is missing. */
+/* Frees a manager. If hd_memory_dump_manager_finish was not called, the end of the trace is missing. */
 HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *manager);
 
 /* Registers a provider, which must stay valid until it is unregistered. Errors: HD_INVALID (the provider is
@@ -3196,7 +3218,8 @@ HEAPDUMP_API hd_status hd_memory_dump_add_total(hd_memory_dump *dump, const char
 HEAPDUMP_API hd_status hd_memory_dump_add_heap(hd_memory_dump *dump, const hd_heap *heap, hd_error *err);
 #ifndef HEAPDUMP_NO_RECORDER
 /* Adds a heap of a recorder; hd_snapshot_options.kind selects the kind of the heap. The memory of the recorder itself
-   counts as overhead of profiling. If several heaps of one allocator are added, this memory counts only once. */
+   counts as overhead of profiling. If several heaps of one allocator are added, the memory of the recorder counts
+   only once. */
 HEAPDUMP_API hd_status hd_memory_dump_add_recorder(hd_memory_dump *dump, const char *allocator, hd_recorder *rec,
                                                    const hd_snapshot_options *options, hd_error *err);
 #endif
@@ -3208,14 +3231,15 @@ HEAPDUMP_API hd_status hd_memory_dump_add_overhead(hd_memory_dump *dump, hd_memo
 #ifndef HEAPDUMP_NO_NETCF
 /* ============================================================================= >>netcf.read
    Heap dumps of the .NET Compact Framework and of XNA are text files with one record per line. Numbers are
-   hexadecimal. With hd_options.decimal_sizes, sizes are decimal. Lines end with LF or CR LF, and have at most 2^28
-   bytes. Blank lines are ignored. Source: netcf-gc-heap-dump, AS-SHIPPED. */
+   hexadecimal. If hd_options.decimal_sizes is set, sizes are decimal numbers. Lines end with LF or CR LF, and have at
+   most 2^28 bytes. Blank lines are ignored. Source: netcf-gc-heap-dump, AS-SHIPPED. */
 
 /* A line of a dump. Members that do not belong to the kind of the line are zero. */
 typedef struct hd_netcf_record {
     char kind;                   /* the letter of the record: 'a', 't', 'o', 'r' or 'c'; 0: end of the file */
     uint32_t version;            /* a */
-    hd_str name;                 /* a, c: the application; t: the type. Valid until the next call */
+    hd_str name;                 /* records a and c: name of the application; t: name of the type. The string is valid
+                                    until the next hd_netcf_next */
     uint64_t time_ms;            /* a, c: time since the device booted */
     uint64_t id;                 /* t: the type; o, r: the object */
     uint64_t type;               /* o: type of the object; r: root container, if has_container is set */
@@ -3224,7 +3248,8 @@ typedef struct hd_netcf_record {
     size_t reference_count;
     uint32_t descriptor, flags;  /* r: the same values as hd_root.kind and hd_root.flags */
     bool has_container;
-    hd_str text;                 /* the line's bytes, without LF. Valid until the next call */
+    hd_str text;                 /* the bytes of the line, without LF. The string is valid until the next
+                                    hd_netcf_next */
     uint64_t line, offset;       /* position: line from 1, offset from 0 */
     uint32_t form;               /* private: spelling of the line */
 } hd_netcf_record;
@@ -3247,12 +3272,12 @@ HEAPDUMP_API void hd_netcf_close(hd_netcf_reader *reader);
 /* ========================================================================= >>netcf.document
    A .NET Compact Framework dump in memory, with one graph for each application domain. */
 
-/* A whole file: one graph for each application domain, and the data that is necessary to write the same bytes again.
-   In addition to the graphs, a document takes a quarter of a byte per record, plus the lines that are not spelled in
-   the usual way. */
+/* The data of a whole file: one graph for each application domain, and the data for writing the same bytes again. In
+   addition to the graphs, a document takes a quarter of a byte per record, plus the lines that are not spelled in the
+   usual way. */
 typedef struct hd_netcf hd_netcf;
 
-/* An application domain. The name and the graph belong to the document. */
+/* An application domain. The name and the graph belong to the document (hd_netcf). */
 typedef struct hd_netcf_domain_info {
     hd_str name;
     uint32_t version;
@@ -3270,22 +3295,22 @@ HD__FORMAT(hd_format_netcf);
 HEAPDUMP_API const hd_netcf *hd_dump_netcf(const hd_dump *dump);
 /* Returns the number of application domains. */
 HEAPDUMP_API size_t hd_netcf_domain_count(const hd_netcf *netcf);
-/* Returns an application domain by its number in the file, or zeros if the number is too large. The result belongs to
-   the document. */
+/* Returns an application domain by its number in the file, or zeros if the number is too large. The name and the
+   graph in the result belong to the document. */
 HEAPDUMP_API hd_netcf_domain_info hd_netcf_domain(const hd_netcf *netcf, size_t index);
 /* ============================================================================ >>netcf.write
-   Functions that write .NET CF dumps, from a document that was read or from any graph. */
+   Functions that write .NET CF dumps, from a file that was read or from any graph. */
 
-/* Writes the file again, with the same bytes. After lenient reading, the output is a well-formed file without the
-   lines that were left out. Errors: errors of the output, HD_CANCELLED. */
+/* Writes the file that was read, with the same bytes. After lenient reading, the output is a well-formed file without
+   the lines that were left out. Errors: errors of the output, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *options, hd_out out, hd_error *err);
 /* Writes any graph as a dump with one application domain. The dump has types, objects and roots. If all ids in the
-   graph are different, the dump has the same ids. If not, objects or types get new numbers as ids. Names of fields
-   and scopes are left out. Bytes that are not allowed in a name become '?'. `domain` gives the name [heap], the
-   version [2] and the times of the domain. If `domain` is NULL, the defaults in brackets are used. The format has no
-   weak references, so weak references are left out with a warning. If the key of an ephemeron (a key-value pair)
-   keeps the value alive, the dump has a reference from the key to the value. So the same objects are alive. Errors:
-   the errors of hd_netcf_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+   graph are different, the dump has the same ids. If two ids are equal, objects or types get new numbers as ids.
+   Names of fields and scopes are left out. Bytes that are not allowed in a name become '?'. `domain` gives the name,
+   the version and the times of the domain. If `domain` is NULL, the name is "heap" and the version is 2. The format
+   has no weak references, so weak references are left out with a warning. If the key of an ephemeron (a key-value
+   pair) keeps the value alive, the dump has a reference from the key to the value. So the same objects are alive in
+   the output. Errors: the errors of hd_netcf_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain_info *domain,
                                             const hd_options *options, hd_out out, hd_error *err);
 
@@ -3294,11 +3319,12 @@ HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netc
 #ifndef HEAPDUMP_NO_DART
 /* ============================================================================== >>dart.read
    Heap snapshots of the Dart VM. Objects have the ids 1, 2, ... in the order of the file. Classes also have the ids
-   1, 2, ... in this order. The id 0 means an object or class that the file leaves out. The root is object 1. In the
-   graph of a document, the object with id k has the number k - 1, and the class with id k has the number k. All
-   references to id 0 lead to one additional object. These references are weak: the target of a _WeakReference; the
-   fields value, detach and finalizer of a FinalizerEntry; and the elements of a WeakArray of the VM. The key and the
-   value of a _WeakProperty form an ephemeron (a key-value pair). Source: dart-heap-snapshot, AS-SHIPPED. */
+   1, 2, ... in the order of the file. The id 0 means an object or class that the file leaves out. The root is object
+   1. In the graph of a document, the object with id k has the number k - 1, and the class with id k has the number k.
+   In the graph, all references to id 0 lead to one additional object. Weak references are the target of a
+   _WeakReference, the fields "value", "detach" and "finalizer" of a FinalizerEntry, and the elements of a WeakArray
+   of the VM. The key and the value of a _WeakProperty form an ephemeron (a key-value pair). Source:
+   dart-heap-snapshot, AS-SHIPPED. */
 
 /* Kinds of the data of an object. Source: dart-heap-snapshot, "NonReferenceData". */
 enum {
@@ -3312,7 +3338,7 @@ enum {
     HD_DART_LENGTH = 7,          /* "length": the length of a list, map or set */
     HD_DART_NAME = 8             /* "name": the name of a function, field, class or library */
 };
-/* Returns the name of an HD_DART_ tag; "unknown" for any other number. */
+/* Returns the name of a kind of data (HD_DART_), or "unknown" for any other number. */
 HEAPDUMP_API const char *hd_dart_tag_name(uint32_t tag);
 
 /* The data of an object, without its references. The member `tag` shows which other members are set. */
@@ -3325,8 +3351,9 @@ typedef struct hd_dart_value {
     hd_str text;                 /* LATIN1; UTF16: little-endian; NAME: UTF-8 */
 } hd_dart_value;
 
-/* Converts a text of the kinds LATIN1, UTF16 or NAME to UTF-8. A lone surrogate becomes three bytes. The call writes
-   whole characters to `buffer` until the buffer is full. The result is the size of the whole text in bytes. */
+/* Converts a text of the kinds LATIN1, UTF16 or NAME to UTF-8. A lone surrogate of UTF-16 becomes three bytes. The
+   call writes whole characters to `buffer` until the buffer is full. The call returns the size of the whole UTF-8
+   text in bytes. */
 HEAPDUMP_API size_t hd_dart_utf8(const hd_dart_value *data, char *buffer, size_t capacity);
 
 /* The header of a snapshot. */
@@ -3354,8 +3381,8 @@ typedef struct hd_dart_field {
     hd_str name, reserved;
 } hd_dart_field;
 
-/* Reads the next field of a class, and removes the field from `from`, which should be a copy of the class record.
-   Returns false if no field is left. */
+/* Reads the next field of a class, and removes the field from `from`, which should be a copy of the record of the
+   class. Returns false if no field is left. */
 HEAPDUMP_API bool hd_dart_next_field(hd_dart_class_info *from, hd_dart_field *field);
 
 /* A record of a snapshot. Members that do not belong to the kind of the record are zero. */
@@ -3377,18 +3404,20 @@ typedef struct hd_dart_record {
 } hd_dart_record;
 
 /* A reader of the records of a file. The reader keeps only one class, or a part of one object, in memory, so a file
-   may be larger than memory. Strings and references are valid until the next call. The input must stay open. */
+   may be larger than memory. Strings and references of a record are valid until the next call of hd_dart_next. The
+   input must stay open. */
 typedef struct hd_dart_reader hd_dart_reader;
 /* Opens a reader on an input, before its first record. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_open(hd_in in, const hd_options *options, hd_dart_reader **out, hd_error *err);
-/* Reads the next record. In lenient mode, a malformed record gives a warning: an unknown id becomes 0, and a more
-   serious error ends the file. Errors: HD_UNKNOWN_FORMAT (the input is not a Dart snapshot); HD_MALFORMED with the
-   offset and the class or object; HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* Reads the next record. In lenient mode, a malformed record gives a warning. An unknown id then becomes 0, and after
+   a more serious error, the rest of the file is not read. Errors: HD_UNKNOWN_FORMAT (the input is not a Dart
+   snapshot); HD_MALFORMED with the offset and the class or object; HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_dart_next(hd_dart_reader *reader, hd_dart_record *record, hd_error *err);
-/* Returns the part of the header that was read so far. After the first record, all members up to class_count are set.
-   After the first object, reference_count and object_count are also set. */
+/* Returns the part of the file's header that was read so far. After the first record, all members of the header up to
+   class_count are set. After the first object, reference_count and object_count are also set. */
 HEAPDUMP_API const hd_dart_header_info *hd_dart_reader_header(const hd_dart_reader *reader);
-/* Returns the number of malformed pieces that lenient reading left out. */
+/* Returns the number of malformed pieces of the file that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_dart_reader_warning_count(const hd_dart_reader *reader);
 /* Frees a reader. The input stays open. */
 HEAPDUMP_API void hd_dart_close(hd_dart_reader *reader);
@@ -3396,22 +3425,25 @@ HEAPDUMP_API void hd_dart_close(hd_dart_reader *reader);
 /* ========================================================================== >>dart.document
    A Dart snapshot in memory: its graph, and the data that a graph cannot store. */
 
-/* A whole file: its graph, and the data that is necessary to write the same bytes again. In addition to the graph,
-   each object takes the bytes of its data in the file, half a byte, and 4 bytes if the file has identity hash
-   codes. */
+/* The data of a whole file: a graph, and the data for writing the same bytes again. In addition to the graph, each
+   object takes half a byte plus the size of its data in the file. If the file has identity hash codes, each object
+   takes 4 more bytes. */
 typedef struct hd_dart hd_dart;
 
-/* The format of Dart snapshots. In its graph (hd_dump_graph), the size of an object is its shallow size plus its
-   external properties. The only root refers to object number 0. The scope of a class is the name of its library, or
-   the URI of the library if the name is empty. hd_graph_summary.memory includes the memory of the document. In
-   lenient mode, references to objects that cannot be read become references to id 0. Errors of reading: the errors of
-   hd_dart_next, and HD_OVERFLOW (the sum of all sizes exceeds 2^64; in lenient mode, such a size counts as 0). */
+/* The format of Dart snapshots. In the graph of a Dart snapshot, the size of an object is its shallow size plus its
+   external properties. The graph has one root, which refers to object number 0. The scope of a class is the name of
+   its library, or the URI of the library if the name is empty. hd_graph_summary.memory includes the memory of the
+   document. In lenient mode, references to objects that cannot be read become references to id 0. Errors of reading:
+   the errors of hd_dart_next, and HD_OVERFLOW (the sum of all sizes exceeds 2^64; in lenient mode, such a size counts
+   as 0). */
 HD__FORMAT(hd_format_dart);
-/* Returns the Dart snapshot of a dump, or NULL if the dump has another format. The snapshot belongs to the dump. */
+/* Returns the Dart snapshot of a dump, or NULL if the dump has another format. The snapshot belongs to the dump that
+   was read. */
 HEAPDUMP_API const hd_dart *hd_dump_dart(const hd_dump *dump);
 /* Returns the header of the snapshot. */
 HEAPDUMP_API hd_dart_header_info hd_dart_header(const hd_dart *dart);
-/* Returns a class by its class_index in the graph. For class 0, which the file leaves out, the result is zeros. */
+/* Returns a class by its class_index in the graph. For class 0, which the file leaves out, all members of the result
+   are zero. */
 HEAPDUMP_API hd_dart_class_info hd_dart_class(const hd_dart *dart, uint32_t class_index);
 /* Returns the data of an object, by its number in the graph. */
 HEAPDUMP_API hd_dart_value hd_dart_data(const hd_dart *dart, uint32_t object);
@@ -3425,31 +3457,31 @@ HEAPDUMP_API hd_values hd_dart_values(const hd_dart *dart);
 
 /* An external property: memory outside the heap that belongs to an object. */
 typedef struct hd_dart_external_info {
-    uint32_t object;             /* HD_NONE: an object that the file leaves out (id 0) */
+    uint32_t object;             /* number in the graph; HD_NONE: the file leaves out the object (id 0) */
     uint64_t size;               /* bytes */
     hd_str name;
 } hd_dart_external_info;
 
 /* Returns the number of external properties. */
 HEAPDUMP_API size_t hd_dart_external_count(const hd_dart *dart);
-/* Returns an external property by its number in the file. If the number is too large, the result has object HD_NONE
-   and size 0. */
+/* Returns an external property by its number in the file. If the number is too large, the property in the result has
+   the object HD_NONE and the size 0. */
 HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *dart, size_t index);
 
 /* ============================================================================= >>dart.write
-   Functions that write Dart snapshots, from a document that was read or from any graph. */
+   Functions that write Dart snapshots, from a file that was read or from any graph. */
 
-/* Writes the file again, with the same bytes. After lenient reading, the output is a well-formed file without the
-   pieces that were left out. Errors: errors of the output, HD_CANCELLED. */
+/* Writes the file that was read, with the same bytes. After lenient reading, the output is a well-formed file without
+   the pieces that were left out. Errors: errors of the output, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *options, hd_out out, hd_error *err);
-/* Writes any graph as a Dart snapshot with this name. Object 1 has the class "Root" and refers to the objects of all
-   strong roots. The objects of the graph follow in their order, with classes and names of fields. hd_options.values
-   gives the data of the objects (strings, numbers, lengths, names), their external sizes and identity hash codes.
-   Without hd_options.values, objects have no data. Weak references become references to id 0. If the key of an
-   ephemeron (a key-value pair) keeps the value alive, the snapshot has a reference from the key to the value. So the
-   same objects are alive. A warning reports the changes of weak references and ephemerons. Another warning reports
-   references whose names differ from the fields of their class. Errors: the errors of hd_dart_write, and
-   HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Writes any graph as a Dart snapshot; `name` is the name in the header of the snapshot. Object 1 has the class
+   "Root" and refers to the objects of all strong roots. The objects of the graph follow in the order of the graph,
+   with their classes and the names of fields. hd_options.values gives the data of objects (strings, numbers, lengths,
+   names), external sizes and identity hash codes. Without hd_options.values, objects have no data. Weak references
+   become references to id 0. If the key of an ephemeron (a key-value pair) keeps the value alive, the snapshot has a
+   reference from the key to the value. So the same objects are alive in the output. A warning reports that weak
+   references or ephemerons were changed. Another warning reports references whose names differ from the fields of
+   their class. Errors: the errors of hd_dart_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err);
 
@@ -3479,7 +3511,7 @@ typedef struct hd_string_table {
    in the bytes of the strings. */
 HEAPDUMP_API hd_status hd_dart_strings(const hd_dart *dart, const uint8_t *reached,
                                        const hd_options *options, hd_string_table **out, hd_error *err);
-/* Frees a table with its rows. */
+/* Frees a table and all its rows. */
 HEAPDUMP_API void hd_string_table_free(hd_string_table *table);
 
 /* The lists, maps and sets of one class and length. */
@@ -3501,7 +3533,7 @@ typedef struct hd_length_table {
 /* Counts lists, maps and sets by class and length. The time is near-linear. */
 HEAPDUMP_API hd_status hd_dart_lengths(const hd_dart *dart, const uint8_t *reached,
                                        const hd_options *options, hd_length_table **out, hd_error *err);
-/* Frees a table with its rows. */
+/* Frees a table and all its rows. */
 HEAPDUMP_API void hd_length_table_free(hd_length_table *table);
 
 /* A Dart library and the objects of its classes. */
@@ -3521,14 +3553,14 @@ typedef struct hd_library_table {
 /* Counts objects and bytes by library. The time is linear. */
 HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *dart, const uint8_t *reached,
                                          const hd_options *options, hd_library_table **out, hd_error *err);
-/* Frees a table with its rows. */
+/* Frees a table and all its rows. */
 HEAPDUMP_API void hd_library_table_free(hd_library_table *table);
 
 /* Compares two snapshots of one process object by object. An object is in both snapshots if both have an object with
    the same class (name and library) and the same identity hash code. If several objects have the same class and code,
-   they are matched in their order. Objects without a code do not count. If `reached` has the results of
-   hd_graph_reach for both snapshots, only reachable objects count. The time is near-linear. Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_UNSUPPORTED (a file has no identity hash codes). */
+   these objects are matched in the order of their numbers. Objects without an identity hash code do not count. If
+   `reached` has the results of hd_graph_reach for both snapshots, only reachable objects count. The time is
+   near-linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (a file has no identity hash codes). */
 HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after, const uint8_t *const reached[2],
                                     const hd_options *options, hd_identity_change **out, hd_error *err);
 
@@ -3537,9 +3569,9 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 #ifndef HEAPDUMP_NO_MEMPROF
 /* ============================================================================ >>memprof.raw
    Heap profiles of programs compiled with clang's -fmemory-profile. In these profiles, a block means the sums over
-   all allocations of one call stack, whether freed or not. A raw profile has the blocks of one process, their call
-   stacks as addresses, and the programs and libraries of the process. Source: llvm-memprof-rfc, "Raw Binary Format";
-   AS-SHIPPED. */
+   all allocations of one call stack, whether freed or not. A raw profile has the blocks and call stacks of one
+   process, and a list of the programs and libraries in its memory. Call stacks consist of addresses. Source:
+   llvm-memprof-rfc, "Raw Binary Format"; AS-SHIPPED. */
 
 /* Fields of a block, with the names and numbers that LLVM uses. Time stamps and lifetimes are in milliseconds, and
    sizes in bytes. The access density is accesses x 100 / size. The lifetime access density is the access density x
@@ -3580,7 +3612,7 @@ HEAPDUMP_API const char *hd_memprof_field_name(uint32_t field);
    version. */
 HEAPDUMP_API uint32_t hd_memprof_version_fields(uint32_t version);
 
-/* The bit of a field in a set of fields. */
+/* The bit that stands for a field in a set of fields. */
 #define HD_MEMPROF_FIELD(field) (1u << (field))
 /* The set of fields that LLVM needs to find cold and hot memory: AllocCount, TotalSize, TotalLifetime,
    TotalLifetimeAccessDensity. */
@@ -3598,7 +3630,7 @@ typedef struct hd_memprof_segment {
     uint8_t build_id[32];        /* bytes from build_id_size on have no meaning, but are written again */
 } hd_memprof_segment;
 
-/* The sums over the allocations of one call stack. */
+/* All allocations of one call stack, with the sum, minimum or maximum of each property. */
 typedef struct hd_memprof_block {
     uint32_t stack;              /* number of its call stack */
     uint64_t histogram;          /* number of the first counter of its histogram, which has
@@ -3607,7 +3639,8 @@ typedef struct hd_memprof_block {
                                           have */
 } hd_memprof_block;
 
-/* One raw profile, as arrays. A program can also fill this struct itself, and write, merge or print the profile. */
+/* One raw profile, as arrays. A program can also fill this struct itself, and then write, merge or print the
+   profile. */
 typedef struct hd_memprof_raw {
     uint32_t version;            /* 1 to 5 */
     bool big_endian;
@@ -3624,7 +3657,7 @@ typedef struct hd_memprof_raw {
     uint64_t padding[3];         /* private: padding of each section to 8 bytes */
 } hd_memprof_raw;
 
-/* Returns the value of a histogram counter. In version 5, counters are packed into 16 bits. */
+/* Returns the value of a counter of a histogram. In version 5 of the raw format, a counter is packed into 16 bits. */
 HEAPDUMP_API uint64_t hd_memprof_counter(const hd_memprof_raw *raw, uint64_t counter);
 
 /* A reader for files that contain several profiles one after the other. The reader keeps one profile in memory at a
@@ -3637,15 +3670,15 @@ HEAPDUMP_API hd_status hd_memprof_open(hd_in in, const hd_options *options, hd_m
    left out with a warning. Errors: HD_UNKNOWN_FORMAT (the input is not a raw profile); HD_UNSUPPORTED (unknown
    version); HD_MALFORMED with the offset; HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_next(hd_memprof_reader *reader, const hd_memprof_raw **raw, hd_error *err);
-/* Returns the number of malformed pieces that lenient reading left out. */
+/* Returns the number of malformed pieces of the file that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_memprof_reader_warning_count(const hd_memprof_reader *reader);
 /* Frees a reader and its current profile. The input stays open. */
 HEAPDUMP_API void hd_memprof_close(hd_memprof_reader *reader);
 
-/* One or more raw profiles: the profiles of a file, which belong to its dump (hd_dump_memprof), or the result of a
-   call. */
+/* One or more raw profiles, either from a file (hd_dump_memprof) or from a function that makes raw profiles. The
+   profiles of a file belong to the dump. */
 typedef struct hd_memprof hd_memprof;
-/* Frees a result of hd_memprof_merger_finish, hd_memprof_merger_take or hd_memprof_index_raw. */
+/* Frees raw profiles that hd_memprof_merger_finish, hd_memprof_merger_take or hd_memprof_index_raw returned. */
 HEAPDUMP_API void hd_memprof_free(hd_memprof *memprof);
 /* Returns the number of profiles. */
 HEAPDUMP_API size_t hd_memprof_part_count(const hd_memprof *memprof);
@@ -3654,55 +3687,55 @@ HEAPDUMP_API const hd_memprof_raw *hd_memprof_part(const hd_memprof *memprof, si
 /* ======================================================================= >>memprof.raw.write
    Functions that write raw profiles, from a file that was read or from an hd_memprof_raw. */
 
-/* Writes the file again, with the same bytes. After lenient reading, the output is a well-formed file without the
-   pieces that were left out. Errors: errors of the output, HD_CANCELLED. */
+/* Writes the file that was read, with the same bytes. After lenient reading, the output is a well-formed file without
+   the pieces that were left out. Errors: errors of the output, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_write(const hd_memprof *memprof, const hd_options *options, hd_out out,
                                         hd_error *err);
-/* Writes one profile in `version`; 0 means the version of the profile. Fields that the version does not have are left
-   out, and histograms are packed or unpacked. The call allocates no memory. In lenient mode, a number that is too
-   large for its field is replaced by the largest value, with a warning. Errors: errors of the output, HD_CANCELLED,
-   HD_INVALID (unknown version; arrays that contradict each other), HD_UNSUPPORTED (the blocks lack a field of the
-   version, except a histogram; or versions 1 and 2, whose segments differ, are converted to a later version or back),
-   HD_OVERFLOW (a number is too large for its field). */
+/* Writes one profile in a version of the raw format; `version` 0 means the version of the profile. Fields that the
+   version does not have are left out. Histograms are converted to the form of the version. The call allocates no
+   memory. In lenient mode, a number that is too large for its field is replaced by the largest value, with a warning.
+   Errors: errors of the output, HD_CANCELLED, HD_INVALID (unknown version; arrays that contradict each other),
+   HD_UNSUPPORTED (the blocks lack a field of the version, except a histogram; or versions 1 and 2, whose segments
+   differ, are converted to a later version or back), HD_OVERFLOW (a number is too large for its field). */
 HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t version,
                                             const hd_options *options, hd_out out, hd_error *err);
 
 /* ========================================================================== >>memprof.merge
    Functions that add up raw profiles. */
 
-/* A merger adds up raw profiles. Blocks with the same call stack become one block, also if they are from different
-   processes. Two addresses count as equal if both have the same position in a file with the same build id. (Segments
-   without a build id are compared by size, and in versions 1 and 2 also by position in the file.) Counts, totals,
-   minima, maxima and histograms do not depend on the order of the profiles. Other fields depend on the order, as in
-   LLVM's MemInfoBlock::Merge. NumLifetimeOverlaps, NumSameAllocCpu and NumSameDeallocCpu compare each block with the
-   block that was added before. AllocTimestamp, DeallocTimestamp, AllocCpuId and DeallocCpuId come from the last
-   block. NumMigratedCpu and DataTypeId come from the first block. The memory of a merger depends on the number of
-   different call stacks. */
+/* A merger adds up raw profiles. Blocks with the same call stack become one block, even if the blocks are from
+   different processes. Two addresses count as equal if both have the same position in a file with the same build id.
+   (Segments without a build id are compared by size, and in versions 1 and 2 also by position in the file.) Counts,
+   totals, minima, maxima and histograms do not depend on the order of the profiles. Other fields depend on the order,
+   as in LLVM's MemInfoBlock::Merge. NumLifetimeOverlaps, NumSameAllocCpu and NumSameDeallocCpu compare each block
+   with the block that was added before. AllocTimestamp, DeallocTimestamp, AllocCpuId and DeallocCpuId come from the
+   last block. NumMigratedCpu and DataTypeId come from the first block. The memory of a merger depends on the number
+   of different call stacks. */
 typedef struct hd_memprof_merger hd_memprof_merger;
 /* Creates an empty merger. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err);
 /* Adds a profile to the sum. Cost: one hash per call stack. In lenient mode, a sum of more than 64 bits becomes the
-   largest value, with a warning for each field. After HD_UNSUPPORTED and HD_INVALID, the merger is unchanged. After
-   any other error, the merger can only be freed. Errors: HD_UNSUPPORTED (versions 1 and 2 cannot be added to later
-   versions), HD_INVALID (arrays contradict each other), HD_OVERFLOW (a sum of more than 64 bits), HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_CANCELLED. */
+   largest value of 64 bits, with a warning for each field. If the call returns HD_UNSUPPORTED or HD_INVALID, the
+   merger is unchanged. After any other error, the merger can only be freed. Errors: HD_UNSUPPORTED (versions 1 and 2
+   cannot be added to later versions), HD_INVALID (arrays contradict each other), HD_OVERFLOW (a sum of more than 64
+   bits), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *merger, const hd_memprof_raw *raw, hd_error *err);
-/* Adds the profile that hd_memprof_next returned last. The profile is then empty, even if the call fails. If the
-   merger has no blocks yet, and has the same allocator as the reader, the call moves the blocks instead of copying
-   them. Cost and errors are the same as for hd_memprof_merger_add; HD_INVALID also means that the reader has no
-   profile: before the first profile, at the end, after an error, or if the profile was added already. */
+/* Adds the profile that hd_memprof_next returned last. The profile of the reader is then empty, even if the call
+   fails. If the merger has no blocks yet, and has the same allocator as the reader, the call moves the blocks instead
+   of copying them. Cost and errors are the same as for hd_memprof_merger_add; HD_INVALID also means that the reader
+   has no profile: before the first profile, at the end, after an error, or if the profile was added already. */
 HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *merger, hd_memprof_reader *reader,
                                                    hd_error *err);
 /* Makes the merger return the call stacks in the order in which their blocks were added, like llvm-profdata. By
-   default, the order of the call stacks does not depend on the order of the inputs. With this call, call stacks keep
-   their ids as long as all ids are different. */
+   default, the order of the call stacks does not depend on the order of the inputs. After
+   hd_memprof_merger_keep_order, call stacks also keep their ids, if all ids are different. */
 HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *merger);
 /* Returns the sum as one little-endian profile, in the version that has the fields of all inputs. The order of
    segments does not depend on the order of the inputs. Without hd_memprof_merger_keep_order, the order of call stacks
    does not depend on the order of the inputs either. Ids of call stacks count from 1. If a program or library had
-   several addresses, the result has the lowest address, unless two programs or libraries would overlap. Errors:
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (the programs and libraries together are larger than the address
-   space). */
+   different addresses in the inputs, the result has its lowest address, unless two programs or libraries would then
+   overlap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (the programs and libraries together are larger than
+   the address space). */
 HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
 /* Like hd_memprof_merger_finish, but moves the blocks into the result instead of copying them. After a successful
    call, the merger can only be freed, and all other calls for the merger return HD_INVALID. */
@@ -3738,9 +3771,9 @@ typedef struct hd_memprof_frame {
 } hd_memprof_frame;
 
 /* Writes the functions of an address to `frames`, the innermost function first. Writes at most `capacity` functions,
-   and returns the number of functions, or 0 if the address is unknown. The function sets function, file, line,
-   column, discriminator and start_line of each frame; all frames are zeros before the call. Strings must be valid
-   until the next call. */
+   and returns the number of functions, or 0 if the address is unknown. The symbolizer sets the members `function`,
+   `file`, `line`, `column`, `discriminator` and `start_line` of each frame. All members of `frames` are zero before
+   the call. Strings must be valid until the next call of the symbolizer. */
 typedef uint32_t (*hd_memprof_symbolize_fn)(void *user, const hd_memprof_address *address,
                                             hd_memprof_frame *frames, uint32_t capacity);
 /* The largest number of functions at one address, because of inlining. */
@@ -3752,7 +3785,7 @@ typedef struct hd_memprof_symbolizer {
     hd_memprof_symbolize_fn symbolize; /* NULL: functions have no names, and all functions are kept */
     void *user;
     /* keep_unresolved: keep functions without a name. keep_runtime: keep functions of the MemProf runtime, which are
-       recognized by their file. By default, both are left out, as in llvm-profdata. */
+       recognized by their file. By default, both kinds of functions are left out, as in llvm-profdata. */
     bool keep_unresolved, keep_runtime;
 } hd_memprof_symbolizer;
 
@@ -3774,7 +3807,7 @@ HEAPDUMP_API hd_status hd_memprof_symbolize(const hd_memprof_raw *raw, const hd_
 /* Frees the symbols. */
 HEAPDUMP_API void hd_memprof_symbols_free(hd_memprof_symbols *symbols);
 
-/* Thresholds for cold and hot blocks, as in LLVM. 0 means LLVM's default, which is in brackets. */
+/* Thresholds for cold and hot blocks, as in LLVM. The value 0 means LLVM's default, which is in brackets. */
 typedef struct hd_memprof_thresholds {
     double cold_density;         /* a block is cold if it has fewer accesses per byte and second of lifetime [0.05] */
     double cold_lifetime_ms;     /* ... and if the average lifetime of its allocations is at least this number of
@@ -3782,7 +3815,7 @@ typedef struct hd_memprof_thresholds {
     double hot_density;          /* a block is hot if it has more accesses per byte and second of lifetime [1000] */
 } hd_memprof_thresholds;
 
-/* The heat of memory in LLVM: cold memory is rarely accessed, hot memory is often accessed. */
+/* The heat of memory in LLVM. Cold memory is rarely accessed, and hot memory is often accessed. */
 typedef enum hd_memprof_heat {
     HD_MEMPROF_NOT_COLD,         /* "not cold" */
     HD_MEMPROF_COLD,             /* "cold" */
@@ -3794,7 +3827,7 @@ typedef enum hd_memprof_heat {
    are used. O(1). */
 HEAPDUMP_API hd_memprof_heat hd_memprof_block_heat(const hd_memprof_raw *raw, uint32_t block,
                                                    const hd_memprof_thresholds *thresholds);
-/* Returns the name of a heat, for example "cold"; "unknown" for any other value. */
+/* Returns the name of a heat, for example "cold", or "unknown" for any other value. */
 HEAPDUMP_API const char *hd_memprof_heat_name(hd_memprof_heat heat);
 
 /* The property of blocks that becomes axis 1 of a profile. */
@@ -3810,16 +3843,16 @@ typedef enum hd_memprof_split {
    types. */
 typedef struct hd_memprof_view {
     /* The field whose values become the bytes of the profile: a count, total, minimum or maximum. If several blocks
-       belong to one cell, the cell has the value of their merged block. Sums over cells are meaningful only for
-       counts and totals. [HD_MEMPROF_TOTAL_SIZE] */
+       belong to one cell, the cell has the value of their merged block. A sum over several cells is meaningful only
+       if the field is a count or total. [HD_MEMPROF_TOTAL_SIZE] */
     uint32_t field;
     bool average;                /* divide counts and totals by the number of allocations, rounded */
     hd_memprof_split split;
-    /* If set, this function returns the name of a block on axis 1, and `split` is ignored. The name must be valid
-       until the next call. */
+    /* Returns the name of a block on axis 1. If this function is not NULL, `split` is ignored. The name must be valid
+       until the next call of the function. */
     hd_str (*label)(void *user, const hd_memprof_raw *raw, uint32_t block);
-    /* Returns the file name of a segment, for HD_MEMPROF_SPLIT_BINARY, or an empty string if it is unknown. The name
-       must be valid until the next call [NULL]. */
+    /* Returns the file name of a segment, for HD_MEMPROF_SPLIT_BINARY, or an empty string if it is unknown. The file
+       name must be valid until the next call of the function [NULL]. */
     hd_str (*segment)(void *user, const hd_memprof_raw *raw, uint32_t segment);
     void *user;                  /* argument of `label` and `segment` */
     hd_memprof_thresholds thresholds;
@@ -3829,22 +3862,22 @@ typedef struct hd_memprof_view {
 
 /* Makes an hd_profile from a raw profile. Axis 0 has the call stacks, and axis 1 has the property that
    hd_memprof_view.split selects. The blocks of the hd_profile are numbers of allocations (AllocCount). The profile
-   shows all allocated memory, whether freed or not; it does not show live memory. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the field is not a count, total, minimum or maximum; or arrays contradict
-   each other), HD_UNSUPPORTED (the blocks do not have the field). */
+   shows all allocated memory, whether freed or not, and does not show live memory. Errors: HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the field is not a count, total, minimum or maximum; or arrays
+   contradict each other), HD_UNSUPPORTED (the blocks do not have the field). */
 HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
                                           const hd_options *options, hd_profile **out, hd_error *err);
 
 /* ========================================================================== >>memprof.index
    Indexed profiles, which clang reads to optimize a program. An indexed profile has a record for each function. The
    key of a record is the GUID, a hash of the function's name. A record has a block for each call stack of an
-   allocation in the function. Allocations in functions that are inlined into this function count too. A record also
-   has the calls in the function that lead to allocations (call sites). Two formats exist: LLVM's format, which is a
-   part of an indexed PGO profile and has five versions; and the format of the RFC, which also has names and files.
-   Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to "Profile Data matching in IR";
-   AS-SHIPPED; LLVM-22. */
+   allocation in the function. Allocations in functions that are inlined into the function of the record count too. A
+   record also has the calls in the function that lead to allocations (call sites). Two formats of indexed profiles
+   exist. LLVM's format is a part of an indexed PGO profile, and has five versions. The format of the RFC also has
+   names and files of functions. Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to
+   "Profile Data matching in IR"; AS-SHIPPED; LLVM-22. */
 
-/* The formats of indexed profiles. 0 is not a format. */
+/* The formats of indexed profiles. The number 0 is not a format. */
 typedef enum hd_memprof_layout {
     HD_MEMPROF_LLVM_0 = 1,       /* version 0 of LLVM, in profiles of clang 16 */
     HD_MEMPROF_LLVM_1 = 2,
@@ -3855,27 +3888,27 @@ typedef enum hd_memprof_layout {
                                     later */
     HD_MEMPROF_RFC = 6
 } hd_memprof_layout;
-/* Returns the name of a layout, for example "LLVM 3" or "RFC"; "unknown" for any other value. */
+/* Returns the name of a layout, for example "LLVM 3" or "RFC". The name of any other value is "unknown". */
 HEAPDUMP_API const char *hd_memprof_layout_name(hd_memprof_layout layout);
 
-/* Returns LLVM's GUID of a function: the low 64 bits of the MD5 hash of its linkage name. Suffixes .llvm.N and
-   .part.N, which the compiler adds, do not count. */
+/* Returns LLVM's GUID of a function: the low 64 bits of the MD5 hash of its linkage name. The hash does not include
+   the suffixes .llvm.N and .part.N, which the compiler adds to names. */
 HEAPDUMP_API uint64_t hd_memprof_guid(hd_str linkage_name);
 
-/* A call in the source code. The call stacks of an indexed profile consist of such calls. */
+/* A function call in the source code. The call stacks of an indexed profile consist of function calls. */
 typedef struct hd_memprof_location {
     uint64_t function;           /* GUID of the function that contains the call */
-    uint32_t line_offset;        /* line of the call minus first line of the function. The compiler compares this
-                                    number with the low 16 bits of its own number */
+    uint32_t line_offset;        /* line of the call minus first line of the function. The compiler compares only the
+                                    low 16 bits of this number */
     uint32_t column;             /* 0: unknown */
     bool inlined;                /* the function is inlined into the function of the next location */
-    hd_str name, file;           /* name and source file of the function; empty: unknown. LLVM's format does not have
-                                    them */
+    hd_str name, file;           /* name and source file of the function; empty: unknown. LLVM's format has no names
+                                    and files */
     uint32_t line, discriminator; /* 0: unknown */
 } hd_memprof_location;
 
 /* Returns the id that the compiler gives to a call, as in !memprof and !callsite of LLVM's IR. The id does not depend
-   on inlining. The callers of a function are sorted by these ids. */
+   on inlining. The callers of a function are sorted by the ids of the calls. */
 HEAPDUMP_API uint64_t hd_memprof_stack_id(const hd_memprof_location *location);
 
 /* The sampled accesses to one variable or string literal (LLVM-22, "Data access profile"). */
@@ -3895,20 +3928,22 @@ typedef struct hd_memprof_access_place {
     uint32_t line;
 } hd_memprof_access_place;
 
-/* The summary in version 4 of LLVM's format. A context is a call stack of allocations. Each context counts once, with
-   the values of its first block. */
+/* The summary of an indexed profile, in version 4 of LLVM's format. A context is a call stack of allocations. Each
+   context is counted once, with the values of its first block. */
 typedef struct hd_memprof_summary {
     uint64_t contexts, cold, hot;
     uint64_t largest_cold, largest_warm, largest_hot; /* bytes of the largest cold, warm and hot context; warm means
                                                          neither cold nor hot */
 } hd_memprof_summary;
 
-/* One indexed profile, as arrays. The functions have the order of the file. A program can also fill this struct
-   itself, and then write or convert the profile. The functions hd_memprof_index_find, _match, _warning_count and
-   _free need an index that the library has read or built. */
+/* One indexed profile, as arrays. The functions in the arrays have the order of the file. A program can also fill
+   this struct itself, and then write or convert the profile. hd_memprof_index_find, hd_memprof_index_match,
+   hd_memprof_index_warning_count and hd_memprof_index_free accept only an index that the library has read or
+   built. */
 typedef struct hd_memprof_index {
     hd_memprof_layout layout;
-    uint32_t fields;             /* the fields of its blocks, as bits. A missing field is not zero */
+    uint32_t fields;             /* the fields of the blocks, as bits. The value of a missing field is unknown, not
+                                    zero */
     uint32_t field_count;
     uint8_t field[HD_MEMPROF_FIELDS]; /* the same fields in the order of the file */
     uint32_t location_count, stack_count, function_count, block_count, site_count;
@@ -3948,15 +3983,15 @@ typedef struct hd_memprof_index {
                                     written */
 } hd_memprof_index;
 
-/* Returns the summary of an indexed profile. If the file has no summary, the call computes it like LLVM 22, which by
-   default counts hot contexts as warm. Cost: one pass over the blocks. Errors: HD_INVALID (arrays that contradict
-   each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Returns the summary of an indexed profile. If the file has no summary, the call computes the summary like LLVM 22.
+   By default, LLVM 22 counts hot call stacks as warm. Cost: one pass over the blocks. Errors: HD_INVALID (arrays that
+   contradict each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_index_summary(const hd_memprof_index *index, const hd_options *options,
                                                 hd_memprof_summary *summary, hd_error *err);
 
 /* Frees an indexed profile with its arrays. */
 HEAPDUMP_API void hd_memprof_index_free(hd_memprof_index *index);
-/* Returns the number of malformed pieces that lenient reading left out. */
+/* Returns the number of malformed pieces of the file that lenient reading left out. */
 HEAPDUMP_API uint64_t hd_memprof_index_warning_count(const hd_memprof_index *index);
 
 /* Returns the number of a function, or HD_NONE if the function has no record. The call takes a few comparisons. */
@@ -3966,21 +4001,22 @@ HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *index, uint
 /* Returns the heat of a block, like hd_memprof_block_heat. */
 HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index, uint32_t block,
                                                    const hd_memprof_thresholds *thresholds);
-/* Finds the blocks for an allocation in the code. `chain` is the call of the allocator as the compiler sees it,
-   followed by the calls into which this call is inlined. The call finds all blocks whose call stack begins with
-   `chain`. The call writes at most `capacity` block numbers to `blocks`, and returns the number of all found blocks.
-   Like the compiler, the call compares function, line_offset and column of each location. Only the low 16 bits of
-   line_offset in `chain` count, so locations beyond line 65535 of a function are not found. If the record has no
-   columns, columns count as 0. The time is linear in the record of chain[0].function. In the example of the RFC, the
-   chain {B, loc3}, {A, loc1} finds only the block A -> B. The chain {B, loc3} finds both blocks. */
+/* Finds the blocks of an indexed profile that belong to an allocation in the source code. `chain` is the call of the
+   allocator as the compiler sees it, followed by the calls into which this call is inlined. The call finds all blocks
+   whose call stack begins with `chain`. The call writes at most `capacity` block numbers to `blocks`, and returns the
+   number of all found blocks. Like the compiler, the call compares function, line_offset and column of each location.
+   Only the low 16 bits of line_offset in `chain` count, so locations beyond line 65535 of a function are not found.
+   If the record has no columns, all columns count as 0. The time is linear in the size of the record of
+   chain[0].function. In the example of the RFC, the chain {B, loc3}, {A, loc1} finds only the block A -> B. The chain
+   {B, loc3} finds both blocks. */
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity);
 
 /* Converts an indexed profile to a raw profile, for functions that need a raw profile. The raw profile has no
-   segments and no histograms, and its addresses are numbers of locations. The raw profile has each block only once.
-   The block comes from the record of the allocating function. If this record does not have the block, it comes from
-   the first record with the same call stack. Free the result with hd_memprof_free. Errors: HD_INVALID (arrays that
-   contradict each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
+   segments and no histograms. Its addresses are numbers of locations in the index. The raw profile has each block
+   only once. If the record of the allocating function has the block, the values come from this record. Otherwise the
+   values come from the first record with the same call stack. Free the result with hd_memprof_free. Errors:
+   HD_INVALID (arrays that contradict each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_index_raw(const hd_memprof_index *index, const hd_options *options,
                                             hd_memprof **out, hd_error *err);
 /* The argument `namer` of hd_memprof_index_frame. A function without a name is shown as its GUID, for example
@@ -3993,7 +4029,7 @@ typedef struct hd_memprof_namer {
     char text[22];               /* private */
 } hd_memprof_namer;
 /* A symbolizer for the raw profiles that hd_memprof_index_raw makes; `namer` points to an hd_memprof_namer. Each
-   address has one frame. */
+   address of these raw profiles has one frame. */
 HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_address *address,
                                              hd_memprof_frame *frames, uint32_t capacity);
 
@@ -4001,8 +4037,8 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_addre
    A function that reads an indexed profile. */
 
 /* Reads an indexed profile, in versions 0 to 4 of LLVM 16 to 22, or in the format of the RFC. In version 4, names of
-   accessed data may be compressed; an unpacker for gzip in hd_options decompresses them. Without this unpacker, a
-   warning reports that the names are missing, but the compressed names are kept for writing. In lenient mode,
+   accessed data may be compressed. An unpacker for gzip in hd_options decompresses the names. Without this unpacker,
+   a warning reports that the names are missing, but the compressed names are kept for writing. In lenient mode,
    malformed pieces are left out with a warning. A malformed LLVM header, schema or table offset is always an error.
    Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (an unknown version; an indexed profile without a memprof section);
    HD_MALFORMED with the offset; HD_LIMIT (also if call stacks or names expand to some hundred times their bytes);
@@ -4015,15 +4051,16 @@ HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options
 
 /* Makes an indexed profile from a raw profile, like llvm-profdata. If you have several raw profiles, merge them
    first. A block belongs to the allocating function, and to the functions into which this function is inlined. A call
-   stack without any function name is left out with its blocks. Errors: HD_INVALID (arrays contradict each other, or
-   the symbolizer is missing), HD_UNSUPPORTED (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   stack is left out with its blocks if none of its functions has a name. Errors: HD_INVALID (arrays contradict each
+   other, or the symbolizer is missing), HD_UNSUPPORTED (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw, const hd_memprof_symbolizer *symbolizer,
                                               const hd_options *options, hd_memprof_index **out, hd_error *err);
 
-/* Makes an indexed profile from the first raw profile of a document, with the selected fields; 0 selects all. The
-   call frees the arrays of the raw profile step by step, so the call takes half the memory of hd_memprof_index_build.
-   Afterwards the raw profile has only its segments, even if the call fails. Errors: the errors of
-   hd_memprof_index_build. */
+/* Makes an indexed profile from the first raw profile of `memprof`. `fields` selects the fields of the indexed
+   profile, and 0 selects all fields. The call frees the arrays of the raw profile step by step, so the call takes
+   half the memory of hd_memprof_index_build. Afterwards the raw profile has only its segments, even if the call
+   fails. Errors: the errors of hd_memprof_index_build. */
 HEAPDUMP_API hd_status hd_memprof_index_take(hd_memprof *memprof, uint32_t fields,
                                              const hd_memprof_symbolizer *symbolizer, const hd_options *options,
                                              hd_memprof_index **out, hd_error *err);
@@ -4038,21 +4075,22 @@ typedef struct hd_memprof_builder hd_memprof_builder;
 /* Options of hd_memprof_builder_create. */
 typedef struct hd_memprof_builder_desc {
     bool keep;                   /* true: keep all records, blocks, call sites and accesses in their order, like LLVM
-                                    for one input. Blocks then have all fields that any block has, with 0 for missing
-                                    fields. false: add up the blocks of each call stack of a function. Blocks then
-                                    have only the fields that all blocks have, and the order does not depend on the
-                                    inputs */
+                                    for one input. Each block then has all fields that any block has, and missing
+                                    fields are 0. false: add up the blocks of each call stack of a function. Blocks
+                                    then have only the fields that all blocks have, and the order does not depend on
+                                    the inputs */
 } hd_memprof_builder_desc;
 
 /* Creates an empty builder. If `desc` is NULL, all its options are zero. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_builder_desc *desc,
                                                            const hd_options *options, hd_error *err);
 /* The following functions add data to a builder, and copy their arguments. Blocks with the same call stack are added
-   up with LLVM's rules: counts, totals, minima and maxima do not depend on the order; hd_memprof_merger explains the
-   other fields. The memory depends on the number of different locations, call stacks and callees. Cost: one hash per
-   call stack. In lenient mode, a sum of more than 64 bits becomes the largest value, with a warning for each field.
-   After HD_INVALID, the builder is unchanged. After any other error, the builder can only be freed. Errors:
-   HD_INVALID (each function explains it), HD_OVERFLOW (a sum of more than 64 bits), HD_OUT_OF_MEMORY, HD_LIMIT. */
+   up with LLVM's rules. Counts, totals, minima and maxima do not depend on the order of the blocks; hd_memprof_merger
+   explains the other fields. The memory of a builder depends on the number of different locations, call stacks and
+   callees. Cost: one hash per call stack. In lenient mode, a sum of more than 64 bits becomes the largest value of 64
+   bits, with a warning for each field. If a call returns HD_INVALID, the builder is unchanged. After any other error,
+   the builder can only be freed. Errors: HD_INVALID (each function explains it), HD_OVERFLOW (a sum of more than 64
+   bits), HD_OUT_OF_MEMORY, HD_LIMIT. */
 
 /* Selects the function to which the next blocks and call sites belong. If the function has no record, the call
    creates one. */
@@ -4078,9 +4116,10 @@ HEAPDUMP_API hd_status hd_memprof_builder_cold_symbol(hd_memprof_builder *builde
 /* Adds a string literal without accesses, by its hash. */
 HEAPDUMP_API hd_status hd_memprof_builder_cold_literal(hd_memprof_builder *builder, uint64_t hash, hd_error *err);
 
-/* Adds an indexed profile of any layout. A profile in the format of the RFC gets the fields that only LLVM's format
-   has. Other parts of the file, such as counters of functions, are left out. HD_INVALID also means that arrays
-   contradict each other. HD_UNSUPPORTED: names of accessed data could not be decompressed. */
+/* Adds an indexed profile of any layout to a builder. If the profile has the format of the RFC, the call adds the
+   fields that only LLVM's format has. Other parts of the file, such as counters of functions, are left out.
+   HD_INVALID also means that arrays contradict each other. HD_UNSUPPORTED means that names of accessed data could not
+   be decompressed. */
 HEAPDUMP_API hd_status hd_memprof_builder_add(hd_memprof_builder *builder, const hd_memprof_index *index,
                                               hd_error *err);
 
@@ -4105,26 +4144,26 @@ typedef struct hd_memprof_index_desc {
                                     the layout does not change, the fields of the index; otherwise all fields for
                                     LLVM's versions 0 and 1, HD_MEMPROF_HOT_COLD for versions 2 to 4, and all known
                                     fields for the RFC] */
-    const void *base;            /* an indexed profile in memory. The output has all other parts of the base, and this
-                                    index as the MemProf profile [the other parts of the file that was read; for the
+    const void *base;            /* an indexed profile in memory. The output has all parts of the base, but with this
+                                    index as its MemProf profile [the other parts of the file that was read; for the
                                     RFC, only if they have counters] */
     size_t base_size;
 } hd_memprof_index_desc;
 
-/* Writes an indexed profile. If an index was read and not changed, the output has the same bytes as the file. If an
-   index was made from a raw profile, the output has the same bytes as the output of llvm-profdata of the same
-   release. The version in the header of a file shows the release: 12 is LLVM 19, and 13 is LLVM 22. A file with
+/* Writes an indexed profile. If an index was read from a file and not changed, the output has the same bytes as the
+   file. If an index was made from a raw profile, the output has the same bytes as the output of llvm-profdata of the
+   same release. The version in the header of a file shows the release: 12 is LLVM 19, and 13 is LLVM 22. A file with
    counters cannot be converted between LLVM 19 and LLVM 22, because the hashes of the releases differ. Only version 4
-   has callees and accesses to data; other versions leave them out. Names of accessed data keep their bytes; new names
-   are compressed with hd_options.deflate, or stored uncompressed, which LLVM can also read. A profile in the format
-   of the RFC is a separate file. If the base has a header of version 12 or 13, the profile is a section of the base
-   with version 23 (Fig. 3 of the RFC). LLVM refuses to read version 23. In the format of the RFC, a block belongs
-   only to the allocating function, and call sites are left out. A conversion to LLVM's format computes the other
-   blocks and the call sites from the call stacks again. In lenient mode, a number that is too large for its field is
-   replaced by the largest value, with a warning. Errors: errors of the output, HD_INVALID (unknown layout, release or
-   field; arrays that contradict each other; hd_options.deflate failed), HD_OVERFLOW (a number is too large for its
-   field), HD_UNSUPPORTED (the release or header does not have the version), HD_MALFORMED (of the base),
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   has callees and accesses to data; in other versions, this data is left out. Names of accessed data that were read
+   are written with the same bytes. New names are compressed with hd_options.deflate, or stored uncompressed. LLVM can
+   read both forms. A profile in the format of the RFC is a separate file. If the base has a header of version 12 or
+   13, the profile is a section of the base with version 23 (Fig. 3 of the RFC). LLVM refuses to read version 23. In
+   the format of the RFC, a block belongs only to the allocating function, and call sites are left out. A conversion
+   to LLVM's format computes the other blocks and the call sites from the call stacks again. In lenient mode, a number
+   that is too large for its field is replaced by the largest value, with a warning. Errors: errors of the output,
+   HD_INVALID (unknown layout, release or field; arrays that contradict each other; hd_options.deflate failed),
+   HD_OVERFLOW (a number is too large for its field), HD_UNSUPPORTED (the release or header does not have the
+   version), HD_MALFORMED (of the base), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index, const hd_memprof_index_desc *desc,
                                               const hd_options *options, hd_out out, hd_error *err);
 
@@ -4132,8 +4171,8 @@ HEAPDUMP_API hd_status hd_memprof_index_write(const hd_memprof_index *index, con
    The formats of MemProf files, for hd_read. */
 
 /* The format of raw profiles. Each raw profile becomes a heap with allocated bytes by call stack (hd_memprof_profile
-   without options). The heaps have the dump ids 0x1, 0x2, and so on. With hd_options.no_heaps, a dump has no heaps.
-   Errors of reading: the errors of hd_memprof_next and hd_memprof_profile. */
+   without options). The heaps have the dump ids 0x1, 0x2, and so on. If hd_options.no_heaps is set, a dump has no
+   heaps. Errors of reading: the errors of hd_memprof_next and hd_memprof_profile. */
 HD__FORMAT(hd_format_memprof);
 /* The format of indexed profiles, of LLVM or of the RFC. */
 HD__FORMAT(hd_format_memprof_index);
@@ -4144,10 +4183,10 @@ HEAPDUMP_API hd_memprof *hd_dump_memprof(const hd_dump *dump);
    "memprof-index", or if hd_dump_set_memprof_index was called. The index belongs to the dump. The only heap of such a
    dump comes from hd_memprof_index_raw and hd_memprof_profile. */
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
-/* Sets an indexed profile as the document of a dump, and adds its heap. Use this function in a program's own format
-   that contains an indexed profile, for example YAML. The function hd_format.write of this format gets the index as
-   the document. The dump owns the index, also if this call fails, and frees the index without calling hd_format.free.
-   `options` is the argument of hd_format.read. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
+/* Sets an indexed profile as the document of a dump, and adds the heap of the profile to the dump. Use this function
+   in a program's own format that contains an indexed profile, for example YAML. The function hd_format.write of this
+   format gets the index as the document. The dump owns the index, even if this call fails. The dump frees the index
+   without calling hd_format.free. `options` is the argument of hd_format.read. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_set_memprof_index(hd_dump *dump, hd_memprof_index *index, const hd_options *options,
                                                  hd_error *err);
 
@@ -4166,15 +4205,15 @@ HD__FORMAT(hd_format_folded);
 /* ================================================================================ >>v8.read
    Heap snapshots of V8 (.heapsnapshot), which Chromium's DevTools and Node write as JSON. In the file, `meta` lists
    the fields of nodes (objects) and edges (references). The fields may have any order, and unknown fields are kept.
-   Node k is object k of the graph, with the id from the file. The only root is node 0. Classes are the same as in
-   DevTools. The class of an object or native node is the name of the node. Nodes of other types have classes such as
-   "(string)", "(array)", "(system)" for hidden nodes, and "(compiled code)". A file may have any number of types;
-   files of Julia have hundreds. In files of old V8 that name only twelve types, "(symbol)" and "(bigint)" are types
-   12 and 13. As in DevTools, three more kinds of edges count as weak, so that the objects of the page itself are
-   visible. The first kind is a shortcut that does not start at node 0. The second kind is an edge from the engine to
-   an object of the page. The third kind is the edge of a WeakMap entry that starts at the table. All nodes that are
-   still unreachable become roots, which node 0 holds. With these rules, dominators and retained sizes equal the
-   values in DevTools. Source: AS-SHIPPED. */
+   Node k of the file is object k of the graph, with the id from the file. The graph has one root, node 0. Objects
+   have the same classes as in DevTools. The class of an object or native node is the name of the node. Nodes of other
+   types have classes such as "(string)", "(array)", "(system)" for hidden nodes, and "(compiled code)". A file may
+   have any number of types; for example, files of Julia have hundreds of types. In files of old V8 that name only
+   twelve types, "(symbol)" and "(bigint)" are types 12 and 13. As in DevTools, three more kinds of edges count as
+   weak, so that the objects of the page itself are visible. The first kind is a shortcut that does not start at node
+   0. The second kind is an edge from the engine to an object of the page. The third kind is the edge of a WeakMap
+   entry that starts at the table. All nodes that are still unreachable become children of node 0. With these rules,
+   dominators and retained sizes equal the values in DevTools. Source: AS-SHIPPED. */
 
 /* A snapshot of the V8 engine in memory. */
 typedef struct hd_v8 hd_v8;
@@ -4185,17 +4224,19 @@ typedef enum hd_v8_link { HD_V8_UNLINKED, HD_V8_ATTACHED, HD_V8_DETACHED } hd_v8
 /* ============================================================================ >>v8.document
    A V8 snapshot in memory: its graph, and the data that a graph cannot store. */
 
-/* The format of V8 snapshots. The document has the graph, and the data that is necessary to write the same bytes
-   again. In addition to the graph, a node takes 5 bytes, 4 more bytes if the file has more than 256 types, and 1 more
-   byte if the file has detachedness. An edge takes 1 byte. Each other field that is not always zero takes 4 bytes. A
-   value that is not a number takes its length in bytes. hd_graph_summary.memory includes the memory of the document.
-   The reader needs one pass over the file and a small window. In the file, "snapshot" must come before "nodes", and
-   "nodes" before "edges". In lenient mode, one warning for the whole file gives the numbers of lost items, and all
-   other items are kept. In lenient mode, the file may end anywhere after its first node. Errors of reading:
-   HD_MALFORMED with the offset, HD_UNSUPPORTED (more than 32 fields, or more than 255 types of edges), HD_OVERFLOW
-   (the sum of all sizes exceeds 2^64), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* The format of V8 snapshots. The document has the graph, and the data for writing the same bytes again. In addition
+   to the graph, a node takes 5 bytes. A node takes 4 more bytes if the file has more than 256 types, and 1 more byte
+   if the file has the field "detachedness". An edge takes 1 byte. Each other field takes 4 bytes, unless the field is
+   always zero. A value that is not a number takes its length in bytes. hd_graph_summary.memory includes the memory of
+   the document. The reader reads the file once, and keeps only a small part of its text in memory. In the file,
+   "snapshot" must come before "nodes", and "nodes" must come before "edges". In lenient mode, one warning for the
+   whole file gives the numbers of lost nodes, edges and other items. In lenient mode, the file may end anywhere after
+   its first node. Errors of reading: HD_MALFORMED with the offset, HD_UNSUPPORTED (more than 32 fields, or more than
+   255 types of edges), HD_OVERFLOW (the sum of all sizes exceeds 2^64), HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_CANCELLED. */
 HD__FORMAT(hd_format_v8);
-/* Returns the V8 snapshot of a dump, or NULL if the dump has another format. The snapshot belongs to the dump. */
+/* Returns the V8 snapshot of a dump, or NULL if the dump has another format. The snapshot belongs to the dump that
+   was read. */
 HEAPDUMP_API const hd_v8 *hd_dump_v8(const hd_dump *dump);
 /* Returns the type of a node, for example "string", by its number in the graph. If the number is too large, the
    result is empty. */
@@ -4203,57 +4244,57 @@ HEAPDUMP_API hd_str hd_v8_type(const hd_v8 *doc, uint32_t object);
 /* Returns the name of a node in the file, by its number in the graph. For a long string, V8 stores only the
    beginning. If the number is too large, the result is empty. */
 HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object);
-/* Returns whether the name of a node is missing because the file is damaged. The name is then "(name lost)". If such
-   a node is an object or a native node, its class is missing too. */
+/* Returns whether the name of a node is missing because the file is damaged. The name of such a node is "(name
+   lost)". If an object or a native node has lost its name, its class is missing too. */
 HEAPDUMP_API bool hd_v8_name_lost(const hd_v8 *doc, uint32_t object);
 /* Returns another field of a node, for example "detachedness" or "trace_node_id", or 0 if the file does not have this
    field. */
 HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char *field);
-/* Returns whether a node is attached to the document of a page. If the file has the state of a node, the result is
-   this state. Otherwise, as in DevTools, native nodes below an attached node are attached, and other native nodes
-   below a detached node are detached. If the file has no states, native nodes with names such as "Detached
-   HTMLElement" are detached. The class of a detached native node begins with "Detached ", for example "Detached
-   <li>"; hd_v8_name returns the name in the file. */
+/* Returns whether a node is attached to the document of a page. If the file has the state of a node (attached or
+   detached), the result is this state. Otherwise, as in DevTools, native nodes below an attached node are attached.
+   Other native nodes below a detached node are detached. If the file has no states, native nodes with names such as
+   "Detached HTMLElement" are detached. The class of a detached native node begins with "Detached ", for example
+   "Detached <li>". hd_v8_name returns the name in the file. */
 HEAPDUMP_API hd_v8_link hd_v8_detachedness(const hd_v8 *doc, uint32_t object);
-/* Returns the type of the `reference`th edge of an object, for example "property". O(64 nodes). */
+/* Returns the type of an edge of an object, by the position of the edge, for example "property". O(64 nodes). */
 HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference);
-/* Returns the array index of the `reference`th edge of an object, or HD_UNKNOWN. Unlike hd_graph_index, this function
-   also returns indexes of 2^31 - 1 and more, which sparse arrays have. O(64 nodes). */
+/* Returns the array index of an edge of an object, by the position of the edge, or HD_UNKNOWN. Unlike hd_graph_index,
+   this function also returns indexes of 2^31 - 1 and more, which sparse arrays have. O(64 nodes). */
 HEAPDUMP_API uint64_t hd_v8_index(const hd_v8 *doc, uint32_t object, uint32_t reference);
 /* Returns another member of the file as JSON, for example "locations" or "trace_tree". If the file does not have this
    member, the result is empty. */
 HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
 
 /* ============================================================================ >>v8.distance
-   Distances from the roots, as in DevTools. */
+   Functions that compute distances of nodes from the roots, as in DevTools. */
 
-/* The distance of node 0 if only roots of the engine reach a node. */
+/* The distance of node 0, if some nodes are reachable only from roots of the engine. */
 #define HD_V8_SYSTEM 100000000u
 /* Computes the distance of each node from the roots of the program or page, as DevTools shows it. distances[o]
    becomes the distance of object o, or HD_NONE if the object is unreachable. A node has the distance 1 if node 0
-   refers to the node and the node is not synthetic. If only other roots reach a node, its distance counts from node
-   0, which then has the distance HD_V8_SYSTEM. If the program has no roots, node 0 has the distance 0. The time is
-   linear in the number of references. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+   refers to the node and the node is not synthetic. If a node is reachable only from other roots, its distance counts
+   from node 0, and node 0 has the distance HD_V8_SYSTEM. If the program has no roots, node 0 has the distance 0. The
+   time is linear in the number of references. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances,
                                        hd_error *err);
 /* ============================================================================== >>v8.values
    A function that returns the values of nodes: strings, numbers, lengths, names. */
 
 /* Returns the values of all nodes, for hd_options.values. The result is valid as long as the document. The value of a
-   string is the part of its text that the file contains. If V8 recorded numeric values, numbers have their values,
-   and arrays and strings have their lengths. For other nodes, such as functions, symbols and elements of a page, the
-   value is the name of the node, if the name differs from the class. */
+   string is the part of its text that the file contains. If the file has numeric values, the result has the values of
+   numbers, and the lengths of arrays and strings. For other nodes, such as functions, symbols and elements of a page,
+   the value is the name of the node, if the name differs from the class. */
 HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc);
 
 /* ============================================================================= >>v8.origins
-   Functions that return source locations of objects, and the call stacks that allocated objects. A snapshot has such
-   call stacks only if allocations were tracked (HeapProfiler.startTrackingHeapObjects with trackAllocations). */
+   Functions that return source locations of objects, and the call stacks that allocated objects. A snapshot has call
+   stacks only if allocations were tracked (HeapProfiler.startTrackingHeapObjects with trackAllocations). */
 
 /* Source locations and call stacks of a snapshot. */
 typedef struct hd_v8_origins hd_v8_origins;
 
-/* A position in a script. Lines and columns count from 1; 0 means unknown. (In the file, "locations" count from 0,
-   and "trace_function_infos" count from 1.) The strings belong to the document. */
+/* A position in a script. Lines and columns count from 1; 0 means unknown. (In the file, lines in "locations" count
+   from 0, and lines in "trace_function_infos" count from 1.) The strings belong to the document. */
 typedef struct hd_v8_place {
     hd_str function;             /* name of the function on a call stack; empty for a source location */
     hd_str script;               /* URL or path; empty: unknown */
@@ -4261,15 +4302,15 @@ typedef struct hd_v8_place {
 } hd_v8_place;
 
 /* Reads the members "locations", "trace_function_infos" and "trace_tree" of a document. The document must stay valid
-   while the result is used. The time is linear in the bytes of these members, plus a sort. In lenient mode, the
-   result has the part before a malformed piece, with a warning. Errors: HD_MALFORMED with the offset in the file,
+   while the result is used. The time is the time of reading and sorting these members. In lenient mode, the result
+   has only the data before a malformed piece, with a warning. Errors: HD_MALFORMED with the offset in the file,
    HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_v8_origins_read(const hd_v8 *doc, const hd_options *options, hd_v8_origins **out,
                                           hd_error *err);
 /* Frees source locations and call stacks. */
 HEAPDUMP_API void hd_v8_origins_free(hd_v8_origins *origins);
 /* Finds the source location of the function of a closure, or of the constructor of an object. Returns false if the
-   file does not have this location. */
+   file does not have the source location. */
 HEAPDUMP_API bool hd_v8_location(const hd_v8_origins *origins, uint32_t object, hd_v8_place *place);
 /* Returns the number of frames of the call stack that allocated an object. The call writes at most `room` frames to
    `frames`, the innermost first; the last frame of a call stack is "(root)". The result is 0 if allocations were not
@@ -4277,21 +4318,21 @@ HEAPDUMP_API bool hd_v8_location(const hd_v8_origins *origins, uint32_t object, 
 HEAPDUMP_API uint32_t hd_v8_stack(const hd_v8_origins *origins, uint32_t object, hd_v8_place *frames, uint32_t room);
 
 /* =============================================================================== >>v8.write
-   Functions that write V8 snapshots, from a document that was read or from any graph. */
+   Functions that write V8 snapshots, from a file that was read or from any graph. */
 
-/* Writes the file again, with the same bytes; only irregular white space between numbers may change. After lenient
-   reading, the output is a well-formed file without the pieces that were left out. Errors: errors of the output,
-   HD_CANCELLED. */
+/* Writes the file that was read, with the same bytes. Only irregular white space between numbers may change. After
+   lenient reading, the output is a well-formed file without the pieces that were left out. Errors: errors of the
+   output, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_write(const hd_v8 *doc, const hd_options *options, hd_out out, hd_error *err);
 /* Writes any graph as a V8 snapshot, which DevTools, memlab and v8-heap-parser can read. Node 0 refers to the node
-   "(GC roots)", which refers to the objects of all strong roots. The objects of the graph follow in their order. Each
-   object has the type "object" and the name of its class. Unreachable objects and weak references are left out,
-   because programs that read V8 snapshots treat every node as alive. So each object keeps its retained size. A
-   warning reports the number and bytes of the objects that are left out. In a numbered graph, references to objects
-   that were never added are left out too. If all ids are unique, not 0 and less than 2^53, the snapshot has the same
-   ids; otherwise objects are numbered. (JavaScript can store numbers up to 2^53 exactly.) For an ephemeron, the
-   snapshot has a reference from the key to the value. Memory: 5 bytes per object. Errors: the errors of hd_v8_write,
-   and HD_OUT_OF_MEMORY, HD_LIMIT. */
+   "(GC roots)", which refers to the objects of all strong roots. The objects of the graph follow in the order of the
+   graph. Each object has the type "object" and the name of its class. Unreachable objects and weak references are
+   left out, because programs that read V8 snapshots treat every node as alive. So each object keeps its retained
+   size. A warning reports the number and bytes of the objects that are left out. In a numbered graph, references to
+   objects that were never added are left out too. If all ids are different, not 0 and less than 2^53, the snapshot
+   has the same ids. Otherwise objects get new numbers as ids. (JavaScript can store numbers up to 2^53 exactly.) For
+   an ephemeron (a key-value pair), the snapshot has a reference from the key to the value. Memory: 5 bytes per
+   object. Errors: the errors of hd_v8_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *graph, const hd_options *options, hd_out out, hd_error *err);
 
 /* =============================================================================== >>v8.match
@@ -4310,13 +4351,13 @@ HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const
 
 #ifndef HEAPDUMP_NO_PPROF
 /* =============================================================================== >>pprof.read
-   pprof profiles (profile.proto), which hd_read reads (>>dump). Each sample type in bytes becomes a heap. The blocks
-   of the heap come from the sample type of counts with the matching name: "inuse_objects" for "inuse_space",
-   "objects" for "space", and "count" for "size". If a word in the name of the type is "alloc" or "total", the heap
-   shows total memory. If a word is "peak", the heap shows peak memory. All other heaps show live memory. The
-   allocator is the text before this word, for example "malloc" for "malloc_inuse_space", or the name of the type.
-   Other sample types are left out with a warning. If a profile has no sample type in bytes, hd_read returns
-   HD_UNSUPPORTED.
+   hd_read (>>dump) reads pprof profiles (profile.proto). Each sample type in a unit of bytes, for example "bytes" or
+   "kb", becomes a heap. The blocks of the heap come from the sample type of counts with the matching name:
+   "inuse_objects" for "inuse_space", "objects" for "space", and "count" for "size". If a word in the name of the type
+   is "alloc" or "total", the heap shows total memory. If a word is "peak", the heap shows peak memory. All other
+   heaps show live memory. The allocator of a heap is the text before the known words, for example "malloc" for
+   "malloc_inuse_space", or the name of the type. All remaining sample types are left out with a warning. If a profile
+   has no sample type in a unit of bytes, hd_read returns HD_UNSUPPORTED.
 
    The names of functions have the form "function (file:line) [object]" (hd_frame_parse); the object is the base name
    of the mapped file. Each inlined function is on the call stack. A function without a name gets a name such as
@@ -4331,23 +4372,24 @@ HD__FORMAT(hd_format_pprof);
    A function that writes the heaps of one dump of a process as a pprof profile, without gzip. */
 
 /* Writes heaps as a pprof profile. Each heap becomes two sample types, for example "inuse_objects" and "inuse_space".
-   If a heap does not show live memory, the names begin with "peak_", "alloc_" or "temporary_". Live heaps come last,
-   because viewers show the last sample type first. If the heaps have several allocators, the names of sample types
-   begin with the name of the allocator. If the name of an allocator is already the name of a sample type, the writer
-   uses this name. All heaps share their call stacks. Each frame becomes a location, with function, file and line in
-   separate fields. Other axes become labels. Bytes that a breakdown leaves out get the function name "<other>", so
-   the samples add up to the total of the breakdown. Comments in the profile contain the process, the dump and the
-   allocator. If the time of the dump is not a date, a comment contains the time. hd_read reads these comments.
-   Standard errors are not written, but hd_read computes them from the sampling period. A profile has only one period:
-   if the heaps have different sampling intervals, the largest is written, with a warning. The field drop_frames lists
-   the functions of hd_options.hidden that call only hidden functions. So lists that pprof prints begin with the
-   callers of these functions. hd_options.places gives mappings, addresses, symbols, first lines of functions and
-   columns. An address without a name is written without a function. Other facts of a file that was read are not
-   written. Equal heaps give equal bytes. Errors: errors of the output; HD_OUT_OF_MEMORY, HD_CANCELLED; HD_LIMIT (also
-   if the call stacks together take 2^31 bytes or more, as for a chain of 50,000 calls that all have bytes);
-   HD_UNSUPPORTED (several processes, dumps or times; together more than HD_MAX_AXES axes; more than 32 heaps);
-   HD_OVERFLOW (a number of 2^63 or more); HD_INVALID (no heaps; two heaps with the same allocator and kind; two axes
-   with the same name). */
+   If a heap does not show live memory, the names of its sample types begin with "peak_", "alloc_" or "temporary_".
+   Heaps of live memory come last, because viewers show the last sample type first. If the heaps have several
+   allocators, the names of sample types begin with the name of the allocator. If the name of an allocator is already
+   a name of a sample type, the heap gets exactly this name. All heaps share their call stacks. Each frame becomes a
+   location, with function, file and line in separate fields. Values on other axes become labels. Bytes that a
+   breakdown leaves out get the function name "<other>", so the samples add up to the total of the breakdown. Comments
+   in the profile contain the process, the dump and the allocator. If the time of the dump is not a date, a comment
+   contains the time. hd_read reads these comments. Standard errors are not written, but hd_read computes standard
+   errors from the sampling period. A profile has only one sampling period. If the heaps have different sampling
+   intervals, the largest interval is written, with a warning. The field drop_frames lists the functions of
+   hd_options.hidden that call only hidden functions. So lists that pprof prints begin with the callers of these
+   functions. hd_options.places gives mappings, addresses, symbols, first lines of functions and columns. An address
+   without a name is written without a function. Other facts (hd_fact) of a file that was read are not written. Equal
+   heaps give equal bytes. Errors: errors of the output; HD_OUT_OF_MEMORY, HD_CANCELLED; HD_LIMIT (also if the call
+   stacks together take 2^31 bytes or more, as for a chain of 50,000 calls that all have bytes); HD_UNSUPPORTED
+   (several processes, dumps or times; together more than HD_MAX_AXES axes; more than 32 heaps); HD_OVERFLOW (a number
+   of 2^63 or more); HD_INVALID (no heaps; two heaps with the same allocator and kind; two axes with the same
+   name). */
 HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
                                       hd_error *err);
 
@@ -4356,33 +4398,34 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
 #ifndef HEAPDUMP_NO_ROWS
 /* ============================================================================= >>rows.write
    Tables for SQL engines. Each cell of a profile becomes a row with self bytes. Each entry of a breakdown becomes a
-   row with cumulative bytes. A table can be CSV with a line of column names, as in RFC 4180, but with a single
-   newline at the end of each line. A table can also be JSON lines, with one object per line.
+   row with cumulative bytes. A table can be CSV (RFC 4180) with a line of column names. Each line ends with a single
+   newline. A table can also be JSON lines, with one object per line.
 
-   The first columns are "profile" and "time". The labels of the heaps, sorted by name, are the next columns. The
+   The first columns are "profile" and "time". The labels of the heaps, sorted by name, are the next columns. Then the
    columns "process", "pid", "start_us", "dump", "allocator", "kind", "sample_bytes", "cumulative", "stack" and "type"
    follow. Each other axis has a column with the prefix "axis_". The last columns are "bytes", "blocks", "variance",
    "unlisted", "slack" and "stack_hash". The column "cumulative" contains "self" for a cell, and "cumulative" for an
    entry. The column "profile" is a label; by convention, this label is the name of the heap's file. Times have the
-   format ISO 8601 in UTC, with microseconds if they are not zero; if the clock of the dump has no date, times begin
-   in 1970. Variances are in bytes squared with all digits. In JSON, variances are strings, because most programs lose
-   digits of long numbers. The columns "unlisted" and "slack" come from hd_rows of a merged breakdown. "slack" has a
-   number for each axis of the heap, in the order of the columns. In CSV, ";" separates these numbers. In JSON, these
-   numbers are an array.
+   format ISO 8601 in UTC. Microseconds are written only if they are not zero. If the clock of the dump has no date,
+   times begin in 1970. Variances are squares of bytes, and are written with all digits. In JSON, variances are
+   strings, because most programs lose digits of long numbers. The columns "unlisted" and "slack" come from hd_rows of
+   a merged breakdown. "slack" has a number for each axis of the heap, in the order of the columns. In CSV, ";"
+   separates these numbers. In JSON, these numbers are an array.
 
    A call stack is written as its names, the outermost first. In JSON, a call stack is an array. In CSV, ";" separates
-   the names; within a name, ";" is written as "\;" and "\" as "\\", and an empty name is "\e". Names are not changed
-   otherwise. A name may look like a formula of a spreadsheet, so import the columns with names as text. In CSV, bytes
-   that are not UTF-8 are unchanged. In JSON, such a byte becomes the character U+10FE00 plus the value of the byte,
-   and so does each byte of the characters U+10FE80 to U+10FEFF.
+   the names of a call stack. Within a name, ";" is written as "\;", and "\" is written as "\\". An empty name is
+   written as "\e". In all other cases, names are not changed. A name may look like a formula of a spreadsheet, so
+   import the columns with names as text. In CSV, bytes that are not UTF-8 are unchanged. In JSON, a byte that is not
+   UTF-8 becomes the character with the number 0x10FE00 plus the value of the byte. Each byte of the characters
+   U+10FE80 to U+10FEFF is written in the same way.
 
-   In CSV, a missing value is an empty cell, and in JSON, it is null. Labels, the process, a time, a number of blocks
-   and the value on an axis may be missing. In CSV, "" means the root of an axis, or an empty text. A heap without
-   cells has one row without bytes.
+   A missing value is an empty cell in CSV, and null in JSON. Labels, the process, a time, a number of blocks and the
+   value on an axis may be missing. In CSV, "" means the root of an axis, or an empty text. A heap without cells
+   becomes one row without bytes.
 
-   The column "stack_hash" has the first 16 hexadecimal digits of the MD5 hash of the call stack. For the hash, each
-   name is written as its number of bytes in decimal digits, ":" and its bytes, the outermost name first. For example,
-   the hash of main;run is md5("4:main3:run"). */
+   The column "stack_hash" has the first 16 hexadecimal digits of the MD5 hash of the call stack. The text for the
+   hash has, for each name of the call stack, the length of the name in decimal digits, ":" and the name. The
+   outermost name comes first. For example, the hash of main;run is md5("4:main3:run"). */
 
 /* The two forms of a table: CSV and JSON lines. */
 typedef enum hd_rows_form {
@@ -4390,25 +4433,25 @@ typedef enum hd_rows_form {
     HD_ROWS_JSON
 } hd_rows_form;
 
-/* A writer for a table of heaps. A heap can be freed after hd_rows_writer_add. */
+/* A writer for a table of heaps. After hd_rows_writer_add, the heap can be freed. */
 typedef struct hd_rows_writer hd_rows_writer;
 
-/* Creates a writer, which uses allocator, limits and progress of the options. Returns NULL on failure. Errors:
-   HD_OUT_OF_MEMORY. */
+/* Creates a writer of a table. The writer uses the allocator, the limits and the progress function of the options.
+   Returns NULL on failure. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_rows_writer *hd_rows_writer_create(hd_rows_form form, hd_out out, const hd_options *options,
                                                    hd_error *err);
-/* Adds columns for the labels and axes of a heap that is written later. Before the first heap is written, call this
-   function for all heaps that have other labels or axes than the first heap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+/* Adds the columns for the labels and axes of a heap that is written later. Before the first heap is written, call
+   this function for all heaps that have other labels or axes than the first heap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
    HD_UNSUPPORTED (more than 32 axes, stack and type included, or 256 labels in all), HD_INVALID (a label without a
    name, with the name of a column, or with the prefix "axis_"; after the first rows). */
 HEAPDUMP_API hd_status hd_rows_writer_columns(hd_rows_writer *writer, const hd_heap *heap, hd_error *err);
-/* Writes the rows of a heap in canonical order, so equal heaps give equal bytes. If the call fails for another reason
-   than an error of the output, no row of the heap was written. Errors: errors of the output and of
-   hd_rows_writer_columns, HD_CANCELLED; HD_LIMIT (also if the rows take 2^32 bytes or more, as for a chain of 100,000
-   calls that all have bytes); HD_INVALID (a label or axis has no column, or two have the same name). */
+/* Writes the rows of a heap in canonical order, so equal heaps give equal bytes. After an error that is not an error
+   of the output, no row of the heap was written. Errors: errors of the output and of hd_rows_writer_columns,
+   HD_CANCELLED; HD_LIMIT (also if the rows take 2^32 bytes or more, as for a chain of 100,000 calls that all have
+   bytes); HD_INVALID (a label or axis has no column, or two have the same name). */
 HEAPDUMP_API hd_status hd_rows_writer_add(hd_rows_writer *writer, const hd_heap *heap, hd_error *err);
-/* Writes the buffered rows. If no heap was written, the call writes the names of the columns. Errors: errors of the
-   output. */
+/* Writes the buffered rows. If the table has no rows, the call writes only the names of the columns. Errors: errors
+   of the output. */
 HEAPDUMP_API hd_status hd_rows_writer_finish(hd_rows_writer *writer, hd_error *err);
 /* Frees a writer. Without hd_rows_writer_finish, the last rows may be missing in the output. */
 HEAPDUMP_API void hd_rows_writer_free(hd_rows_writer *writer);
@@ -4423,28 +4466,28 @@ HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows
 /* ============================================================================== >>rows.read
    hd_read reads tables (>>dump). Rows with the same process, dump, allocator, kind and labels form one heap, even if
    other rows are between them. Rows with "self" in the column "cumulative" form a profile, and rows with "cumulative"
-   form a breakdown. Heaps have the order of their first rows. Rows for the same cell of a profile are added up. A row
-   that has no bytes, no call stack and no other amounts stands for an empty heap. An entry of a breakdown has one
-   row; a second total begins another breakdown, for example if two files were concatenated. If a heap is written and
-   read again, the heap is the same. A second writing gives the same bytes. So the rows of hd_merger_finish_parts are
-   a partial sum without loss.
+   form a breakdown. The order of the heaps is the order of the first row of each heap. Rows with the same cell of a
+   profile are added up. A row that has no bytes, no call stack and no other amounts stands for an empty heap. Each
+   entry of a breakdown has one row. A second row for the total begins another breakdown, for example if two files
+   were concatenated. A heap that is written and then read does not change, and gives the same bytes if written once
+   more. So the rows of hd_merger_finish_parts are a partial sum without loss.
 
    Columns may have any order, because they are found by name. Only the column "bytes" is required. Without the column
    "stack", a heap has no axis of call stacks. If columns are missing, the kind is "live", "cumulative" is "self", the
    variance is 0, and all other data of the heap is unknown. Columns with other names become labels; in JSON, labels
-   may be numbers too. If all cells of an axis are empty, the heap does not have this axis. Times may have a space
-   instead of "T", and "+00" or nothing instead of "Z", as SQL engines write them. In JSON, a row may have other
-   columns than the first row.
+   may be numbers too. If all cells of an axis are empty, the heap does not have this axis. As SQL engines write
+   times, a time may have a space instead of "T", and "+00" or nothing instead of "Z". In JSON, each row may have
+   other columns than the first row.
 
    A row is malformed if it has more or fewer cells than columns, or if a quote is not closed. A row is also malformed
    if a number, kind or time is not valid, if a label has a 0 byte, or if "stack_hash" does not match the call stack.
-   A last line of CSV without a newline is malformed, because it is truncated. A second row for one entry is
-   malformed, unless the entry is the total. A whole heap is malformed if its total is missing. A whole heap is also
-   malformed if "unlisted" or "slack" is larger than the sum of all entries, or larger than 2^56. In these cases, and
-   if a sum exceeds 2^64 - 2 (HD_OVERFLOW), lenient reading leaves out the row or heap with a warning. The reader
-   cannot notice that whole rows are missing. Reading always fails if two columns have the same name, if a column has
-   no name, or if the column "bytes" is missing. HD_UNSUPPORTED means more than 32 columns of axes, more than
-   HD_MAX_AXES axes in one heap, or more than 256 labels. */
+   If the last line of CSV has no newline, the line is malformed, because the file is truncated. A second row for one
+   entry is malformed, unless the entry is the total. A whole heap is malformed if its total is missing. A whole heap
+   is also malformed if "unlisted" or "slack" is larger than the sum of all entries, or larger than 2^56. Lenient
+   reading leaves out a malformed row or heap with a warning. If a sum exceeds 2^64 - 2 (HD_OVERFLOW), lenient reading
+   leaves out the row or heap too. The reader cannot notice that whole rows are missing. Reading always fails if two
+   columns have the same name, if a column has no name, or if the column "bytes" is missing. HD_UNSUPPORTED means more
+   than 32 columns of axes, more than HD_MAX_AXES axes in one heap, or more than 256 labels. */
 
 /* The format of tables in CSV. */
 HD__FORMAT(hd_format_rows);
@@ -4459,16 +4502,16 @@ HD__FORMAT(hd_format_rows_json);
 /* Reads a dump of any format. The first bytes of the input decide the format; the name of the file has no influence.
    If several formats fit, the format with the highest result of hd_format.detect is used. hd_options.format selects a
    format by its name. Errors and warnings contain the name of the format. A compressed input needs
-   hd_options.unpackers; offsets and lines in messages then refer to the decompressed text. The memory is at most a
-   small multiple of the heap dumps in the input. Other events of a trace are skipped; only their brackets and strings
-   are checked. A trace without heap dumps is not an error, and gives 0 heaps. The result is valid after the input was
-   closed. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED (for example, the input is compressed and the unpacker is
-   missing, or the format can only be written), HD_MALFORMED, HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED,
-   HD_INVALID (no format has the name hd_options.format). */
+   hd_options.unpackers; offsets and lines in messages then refer to the decompressed text. The call takes at most a
+   small multiple of the size of the heap dumps in the input. Events of a trace that are not heap dumps are skipped,
+   and only their brackets and strings are checked. A trace without heap dumps is not an error, and gives 0 heaps. The
+   input may be closed before the dump is used. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED (for example, the
+   input is compressed and the unpacker is missing, or the format can only be written), HD_MALFORMED, HD_OVERFLOW,
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no format has the name hd_options.format). */
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err);
 /* Opens a file, reads it with hd_read, and closes the file. Errors: the errors of hd_read and hd_in_open. */
 HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options, hd_dump **dump, hd_error *err);
-/* Reads bytes in memory with hd_read. The bytes may be freed after the call. */
+/* Reads bytes in memory with hd_read. After the call, the bytes in memory may be freed. */
 HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_options *options,
                                       hd_dump **dump, hd_error *err);
 /* Reads an input as one format, whatever its first bytes are. A program that uses only hd_read_as contains no code of
