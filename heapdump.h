@@ -1501,7 +1501,7 @@ enum {
     HD_ROOT_COLLECTOR = 5        /* "collector": objects that the garbage collector itself uses, such as interned
                                     strings and class descriptions */
 };
-/* Flags of roots; each flag is one bit. A root with the flag HD_ROOT_WEAK does not keep its object alive. */
+/* Flags of roots, each of one bit. A root with the flag HD_ROOT_WEAK does not keep its object alive. */
 enum {
     HD_ROOT_PINNED = 1,          /* "pinned" */
     HD_ROOT_WEAK = 2,            /* "weak" */
@@ -1633,7 +1633,7 @@ typedef struct hd_graph_summary {
 HEAPDUMP_API hd_graph_summary hd_graph_summarize(const hd_graph *graph);
 
 /* Checks that numbers in a graph are in range, that offsets are in order, that hd_graph_find finds each id, and that
-   the sum of all sizes is right. Each graph passes this check after hd_graph_seal. Errors: HD_INVALID. */
+   the sum of all sizes is right. After hd_graph_seal, the check finds no error in a graph. Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_graph_validate(const hd_graph *graph, hd_error *err);
 
 /* ============================================================================= >>graph.fill
@@ -1757,8 +1757,8 @@ HEAPDUMP_API hd_status hd_graph_seal(hd_graph *graph, const hd_options *options,
    same id, class name, size and references become one object. If a graph does not describe an object, references to
    the object lead to the first graph that describes the object. Objects that have only the id in common stay
    separate. hd_graph_find then returns the first object with the id. Classes with the same id and name become one
-   class. Equal roots become one root if the roots have no names. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_OVERFLOW,
-   HD_CANCELLED. */
+   class. Roots without names become one root if all their members are equal. Errors: HD_OUT_OF_MEMORY, HD_LIMIT,
+   HD_OVERFLOW, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t count,
                                       const hd_options *options, hd_graph **out, hd_error *err);
 
@@ -1801,9 +1801,9 @@ HEAPDUMP_API hd_status hd_graph_sets_retained(const hd_graph *graph, const uint3
                                               size_t count, const hd_options *options, hd_total *totals,
                                               hd_error *err);
 
-/* The referrers of each object o: the objects that have a reference to o. The referrers of o are target[first[o]] ..
-   target[first[o + 1] - 1], in ascending order. An object with several references to o occurs several times among the
-   referrers of o. Memory: 4 bytes per object, and 4 bytes per reference. */
+/* The referrers of each object. A referrer of object o is an object that has a reference to o. The referrers of o are
+   target[first[o]] .. target[first[o + 1] - 1], in ascending order. An object with several references to o occurs
+   several times among the referrers of o. Memory: 4 bytes per object, and 4 bytes per reference. */
 typedef struct hd_links {
     uint32_t count;
     const uint32_t *first, *target;
@@ -1866,12 +1866,12 @@ HEAPDUMP_API void hd_paths_free(hd_paths *paths);
 
 /* The dominator tree. Object a dominates object b if all paths from the roots to b go through a. The parent of an
    object in the tree is its immediate dominator: the dominator nearest to the object. The retained size of an object
-   is the sum of the sizes of the object and of all objects below it in the tree. In the tree, the value of an
-   ephemeron (a key-value pair) is below the key. For an object that holds ephemerons, hd_graph_retained may return a
-   larger size, because hd_graph_retained also counts values that are freed with the object. All arrays belong to the
-   result. `order` has one item per reachable object, and each other array has one item per object. The subtree of
-   object o is the part of `order` from position[o] to position[o] + below[o] - 1. This part begins with o and the
-   first child of o. The next child of o follows after the subtree of the first child. */
+   is its own size plus the sizes of all objects below it in the tree. In the tree, the value of an ephemeron (a
+   key-value pair) is below the key. For an object that holds ephemerons, hd_graph_retained may return a larger size,
+   because hd_graph_retained also counts values that are freed with the object. All arrays belong to the result.
+   `order` has one item per reachable object, and each other array has one item per object. The subtree of object o is
+   the part of `order` from position[o] to position[o] + below[o] - 1. This part begins with o and the first child of
+   o. The next child of o follows after the subtree of the first child. */
 typedef struct hd_dominators {
     uint32_t count, reached;     /* number of objects, and number of reachable objects */
     const uint32_t *parent;      /* the immediate dominator; HD_NONE: no object dominates the object, or the object is
@@ -1905,7 +1905,7 @@ typedef struct hd_dominator_options {
 /* Makes a breakdown of the dominator tree. Below one entry, all objects of the same class become one entry. The bytes
    of an entry are the retained size of its objects. The blocks of an entry are the number of its objects that the
    file describes. The entry "<self>" has the shallow sizes of the objects of the parent entry. The breakdown has only
-   one axis, "dominator". The cost is linear in the number of listed entries. Each object below a listed entry is
+   one axis, "dominator". The cost is linear in the number of listed entries. Each object below a listed entry is also
    visited twice. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (a share outside 0 to 1). */
 HEAPDUMP_API hd_status hd_dominator_tree(const hd_graph *graph, const hd_dominators *dominators,
                                          const hd_dominator_options *options, hd_breakdown **out, hd_error *err);
@@ -1986,7 +1986,7 @@ typedef struct hd_identity_change {
 } hd_identity_change;
 
 /* Compares two graphs object by object. The comparison is useful only if an object keeps its id as long as the object
-   lives. An object is in both graphs if both have an object with the same id and the same class (name and scope). If
+   lives. Two objects count as the same object if they have the same id and the same class (name and scope). If
    `reached` has the results of hd_graph_reach for both graphs, only reachable objects count.
    hd_identity_change.by_chance does not depend on `reached` or on the number of new and gone objects. The time is
    near-linear. Errors: the errors of hd_graph_diff. */
@@ -2170,15 +2170,16 @@ enum {
 typedef struct hd_format {
     const char *name;            /* "netcf" */
     const char *title;           /* "a .NET CF dump", for messages */
-    /* Returns a number from 0 to 100 for an input that begins with these bytes. 0: the input does not have this
-       format; 100: no other format begins with these bytes. The library first passes HD_DETECT_FIRST bytes of the
-       input, or all bytes of a shorter input. If no format returns 50 or more, the library calls `detect` of all
-       formats again with HD_DETECT_BYTES bytes. The results of the second calls then count. */
+    /* Returns how surely an input that begins with `bytes` has this format, from 0 to 100. The result 0 means that
+       the input has another format. The result 100 means that no other format begins with `bytes`. The library first
+       passes HD_DETECT_FIRST bytes of the input, or all bytes of a shorter input. If no format returns 50 or more,
+       the library calls `detect` of all formats again with HD_DETECT_BYTES bytes. The results of the second calls
+       then count. */
     int (*detect)(const uint8_t *bytes, size_t size);
-    /* Reads an input and fills the dump with the functions below, such as hd_dump_add_heap. `read` may take memory
-       from options->allocator up to max_memory, and may keep this memory as long as the dump exists. hd_dump_free
-       frees everything that was added to the dump, also after a failure of `read`. `err` is never NULL. If the caller
-       sets hd_options.format, `read` may get an input that `detect` does not recognize. */
+    /* Reads an input and fills the dump by calls such as hd_dump_add_heap. `read` may allocate up to max_memory bytes
+       from options->allocator, and may keep this memory as long as the dump exists. hd_dump_free frees everything
+       that was added to the dump, even if `read` failed. `err` is never NULL. If the caller sets hd_options.format,
+       `read` may get an input that `detect` does not recognize. */
     hd_status (*read)(hd_dump *dump, hd_in in, const hd_options *options, hd_error *err);
     void (*free)(void *document);
     const hd_graph *(*graph)(const void *document); /* returns the objects and references, which belong to the
@@ -2197,12 +2198,12 @@ typedef struct hd_format {
     uint32_t is;                 /* HD_FORMAT_... */
 } hd_format;
 
-/* Numbers of bytes that hd_format.detect gets. */
+/* The number of bytes that hd_format.detect gets in the first call and in the second call. */
 #define HD_DETECT_FIRST 64
 #define HD_DETECT_BYTES 4096
 
 /* Private: HD__FORMAT declares a format of the library. HD__FORMAT_BEGIN and HD__FORMAT_END surround the definition.
-   In C++, a constant cannot be declared static before its definition, so it is in an anonymous namespace. */
+   In C++, a static constant cannot be declared before its definition, so the format is in an anonymous namespace. */
 #ifndef HEAPDUMP_STATIC
 #define HD__FORMAT(name) HEAPDUMP_API const hd_format name
 #define HD__FORMAT_BEGIN
@@ -2238,19 +2239,19 @@ HEAPDUMP_API const hd_format *hd_dump_format(const hd_dump *dump);
 /* Returns the document of a dump. The result is NULL if the dump has another format than `format`. The document
    belongs to the dump. */
 HEAPDUMP_API const void *hd_dump_document(const hd_dump *dump, const hd_format *format);
-/* Returns the number of heaps. The heaps have the order of the file; the heaps of a trace are sorted by pid, time of
-   the dump and allocator. */
+/* Returns the number of heaps. Heaps are in the order of the file. Heaps of a trace are sorted by pid, time of the
+   dump and allocator. */
 HEAPDUMP_API size_t hd_dump_heap_count(const hd_dump *dump);
 /* Returns a heap by its number, or NULL if the number is too large. The heap belongs to the dump. */
 HEAPDUMP_API const hd_heap *hd_dump_heap(const hd_dump *dump, size_t index);
 /* Returns the number of scalars: values of allocators and of whole processes. A trace may have scalars, but no heaps.
-   The scalars have the order of the file; the scalars of a trace are sorted by pid, time of the dump, id of the dump,
+   Scalars are in the order of the file. Scalars of a trace are sorted by pid, time of the dump, id of the dump,
    allocator (process totals first) and name. */
 HEAPDUMP_API size_t hd_dump_scalar_count(const hd_dump *dump);
 /* Returns a scalar by its number, or NULL if the number is too large. The scalar belongs to the dump. */
 HEAPDUMP_API const hd_scalar *hd_dump_scalar(const hd_dump *dump, size_t index);
-/* Returns the graph of objects and references, or NULL if the format has no graph. If a .NET dump has several
-   application domains, they are merged into one graph (>>netcf.document). The graph belongs to the dump. */
+/* Returns the graph of objects and references, or NULL if the format has no graph. The graphs of several application
+   domains of a .NET dump are merged into one graph (>>netcf.document). The graph belongs to the dump. */
 HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
 /* Calls `each` for each fact (hd_fact), in the order of the file. Many formats have no facts. The time is linear in
    the size of the file. Errors: a failure that `each` returns; HD_OUT_OF_MEMORY, HD_LIMIT. */
@@ -2272,7 +2273,7 @@ HEAPDUMP_API void hd_dump_free(hd_dump *dump);
 
 #ifndef HEAPDUMP_NO_RECORDER
 /* ================================================================================= >>region
-   A region is shared memory for recordings: recorders write call stacks, counters and modules into the region, and
+   A region is shared memory for recordings. Recorders write call stacks, counters and modules into the region, and
    other processes read this data. A program creates a region with mmap (MAP_SHARED) from a memfd or a file, and
    shares the region with the recorded processes. The program can read the region at any time, even after the recorded
    processes crashed (>>recorder.view). A region contains only offsets, so each process may map the region at another
@@ -2280,22 +2281,23 @@ HEAPDUMP_API void hd_dump_free(hd_dump *dump);
    take no memory. A recorder takes 116 KB of the region (56 KB if `shards` is 1), and about 125 bytes for each call
    stack that allocates. Use a new region for each run, because the space of a recorder is not reused after the
    recorder is freed or its process ends. If a region is full, allocations with new call stacks are not recorded, but
-   counted as lost. Each process that can write to the region can read and change all records, also records of other
-   users. Recorders never base decisions on the contents of a region. So a hostile process can falsify figures, but
-   cannot do other harm. If another process truncates the file or memfd, all processes that use the region get SIGBUS.
-   A memfd with the seal F_SEAL_SHRINK cannot be truncated. */
+   counted as lost. Each process that can write to the region can read and change all records in the region, even
+   records of other users. Recorders never base decisions on the contents of a region. So a hostile process can
+   falsify figures in the region, but cannot do other harm. If another process truncates the file or memfd, all
+   processes that use the region get SIGBUS. A memfd with the seal F_SEAL_SHRINK cannot be truncated. */
 
 /* Initializes a region in memory that is all zeros. Call this function before any recorder uses the region. `bytes`
    must be at least 64 KiB, and the address must be a multiple of 4096. The memory of the region still belongs to the
    caller. Errors: HD_INVALID. */
 HEAPDUMP_API hd_status hd_region_init(void *region, uint64_t bytes, hd_error *err);
-/* Returns the number of used bytes at the start of a region. Returns 0 if the memory is not a region. `bytes` is the
-   size of the caller's mapping. */
+/* Returns the number of used bytes of a region, which are at its start. Returns 0 if the memory is not a region.
+   `bytes` is the size of the caller's mapping. */
 HEAPDUMP_API uint64_t hd_region_used(const void *region, uint64_t bytes);
-/* Marks a region as ended: no process will read the region any more. Recorders continue to write until they are
-   freed. A recorded process can call hd_region_ended to check whether the process can free its recorder. O(1). */
+/* Marks a region as ended: no process will read the region any more. Recorders continue to write into the region
+   until they are freed. A recorded process can call hd_region_ended to check whether the process can free its
+   recorder. O(1). */
 HEAPDUMP_API void hd_region_end(void *region, uint64_t bytes);
-/* Returns whether hd_region_end was called for this region. The call takes one load from memory. */
+/* Returns whether hd_region_end was called for this region. The call costs one load from memory. */
 HEAPDUMP_API bool hd_region_ended(const void *region);
 
 /* A program or library in memory. The functions of a module appear in call stacks as addresses (program counters). */
@@ -2318,9 +2320,9 @@ typedef struct hd_module {
 #define HD_MAX_FRAMES 128
 
 /* The tree of contexts (call stacks with types). Any thread may use the tree at any time; reading takes no lock. The
-   memory of the tree comes directly from the OS. Each context is identified by a number below hd_contexts_count.
-   Context 0 is the empty call stack without a type. Names are compared by address, not by content. So a name must
-   stay at its address until the tree is freed, like a string literal. */
+   memory of the tree comes directly from the OS. The number of a context is less than hd_contexts_count. Context 0 is
+   the empty call stack without a type. Names are compared by address, not by content. So a name must stay at its
+   address until the tree is freed, like a string literal. */
 typedef struct hd_contexts hd_contexts;
 
 /* Kinds of nodes in the tree of contexts. */
@@ -2578,8 +2580,8 @@ typedef struct hd_recorder_counters {
     hd_memory memory;            /* memory of the recorder itself */
 } hd_recorder_counters;
 
-/* Lifetimes of the blocks of one call stack and type, with the fields of MemProf. All times are times of
-   hd_recorder_desc.clock. */
+/* Lifetimes of the blocks that have the same call stack and type. The members are the same as in LLVM's MemProf. All
+   times are times of hd_recorder_desc.clock. */
 typedef struct hd_lifetimes {
     uint64_t count, bytes;       /* number and size of all allocated blocks, freed or not */
     uint64_t min_size, max_size;
@@ -2726,7 +2728,7 @@ HEAPDUMP_API bool hd_recorder_add_module(hd_recorder *rec, const hd_module *modu
 /* Removes the module that begins at `start`, for example after dlclose. Later modules may use the same addresses. */
 HEAPDUMP_API void hd_recorder_remove_module(hd_recorder *rec, uint64_t start);
 
-/* Returns the counters of a recorder. The call locks one shard (a part of the recorder) after the other. So if
+/* Returns the counters of a recorder. The call locks the shards (parts of the recorder) one after the other. So if
    several threads allocate, the counters do not show exactly one moment. */
 HEAPDUMP_API void hd_recorder_stats(hd_recorder *rec, hd_recorder_counters *stats);
 /* Returns the peak of live bytes. The call reads two numbers for each shard, and takes no lock. */
@@ -2770,11 +2772,11 @@ HEAPDUMP_API void hd_record_not_resized(hd_recorder *rec, const hd_resize *resiz
    Snapshots of live, peak, total and temporary memory. A recorder has counters for each context (call stack and
    type). So the time of a snapshot depends on the number of contexts, not on the number of blocks. A snapshot stops
    no thread. Any process that has mapped a region can take snapshots of its recorders, even after the recorded
-   process has died. A read-only mapping of the region is enough. A snapshot reads one context after the other. The
-   figures of one context are exact, but may lack operations that are in progress. If a process was killed, one
+   process has died. A read-only mapping of the region is enough. A snapshot reads the contexts one after the other.
+   The figures of one context are exact, but may lack operations that are in progress. If a process was killed, one
    operation of each thread may be counted only partly. hd_recorded.under_way is the number of these operations. The
-   argument `bytes` of all functions is the readable size of the region: the size of the mapping, but at most the size
-   of a mapped file. */
+   argument `bytes` of all functions is the readable size of the region: the size of the mapping or of the mapped
+   file, whichever is smaller. */
 
 /* Options of snapshots. If all members are zero, a snapshot shows live memory, with the default names. */
 typedef struct hd_snapshot_options {
@@ -2839,8 +2841,9 @@ typedef struct hd_recorded {
                                     the region */
 } hd_recorded;
 
-/* Returns how many recorders of all processes have used a region so far. The recorders have the numbers 0, 1, ...; a
-   parent process comes before its children. If the memory is not a region, the result is 0. */
+/* Returns the number of recorders that have used a region so far, in all processes. The recorders have the numbers 0,
+   1, ... A parent process has a smaller number than its child processes. If the memory is not a region, the result is
+   0. */
 HEAPDUMP_API uint32_t hd_region_count(const void *region, uint64_t bytes);
 /* Returns the state of a recorder in a region. O(shards). Errors: HD_INVALID (the memory is not a region, or has no
    recorder with this number). */
@@ -2882,9 +2885,9 @@ HEAPDUMP_API hd_status hd_recorder_view_allocator_stats(const void *region, uint
                                                         void (*each)(void *user, const hd_allocator_stat *stat),
                                                         void *user, hd_error *err);
 
-/* Makes a profile from sums that the caller has computed: bytes[c] and blocks[c] belong to context c, for all c below
-   `count`. If `blocks` is NULL, the numbers of blocks are unknown. Errors: the errors of hd_recorder_snapshot, and
-   HD_INVALID (unknown contexts). */
+/* Makes a profile from sums that the caller has computed: bytes[c] and blocks[c] are the sums of context c, for each
+   c less than `count`. If `blocks` is NULL, the numbers of blocks are unknown. Errors: the errors of
+   hd_recorder_snapshot, and HD_INVALID (unknown contexts). */
 HEAPDUMP_API hd_status hd_contexts_profile(const hd_contexts *contexts, const uint64_t *bytes, const uint64_t *blocks,
                                            uint32_t count, const hd_snapshot_options *options, hd_profile **out,
                                            hd_error *err);
@@ -2915,13 +2918,13 @@ typedef struct hd_page_use {
 typedef struct hd_pages_options {
     hd_options options;
     uint64_t page_bytes;         /* a power of two, 64 to 2^30 [this machine's pages] */
-    /* group[c] is the group of context c, a number below group_count. Contexts with the numbers context_count and
-       above are newer than the array, and are left out. [NULL: each context is a group] */
+    /* group[c] is the number of the group of context c, and is less than group_count. Contexts with the numbers
+       context_count and above are newer than the array, and are left out. [NULL: each context is a group] */
     const uint32_t *group;
     uint32_t context_count, group_count;
     /* The library calls this function for pages in order of their addresses, with the number of bytes in use on each
-       page. NULL: no calls. In hd_recorder_pages, a part of the recorder is locked during the call: the function must
-       not call the recorder, and must not wait for a thread that calls the recorder. */
+       page. NULL: no calls. In hd_recorder_pages, a part of the recorder is locked during the call. So the function
+       must not call the recorder, and must not wait for a thread that calls the recorder. */
     void (*each)(void *user, uint64_t address, uint64_t pages, uint64_t bytes);
     void *user;
 } hd_pages_options;
@@ -2982,12 +2985,13 @@ HEAPDUMP_API hd_status hd_recorder_view_block_pages(const void *region, uint64_t
    Functions that write Chromium traces. A breakdown is written in the new format, which has cumulative sizes. A
    profile is written as heaps_v2, which has self sizes. hd_read in >>dump reads the new format, heaps_v2 and the old
    format. A trace may be a JSON object, a JSON array, or an array whose end is missing because the writer crashed. A
-   heap in the old format becomes a profile if its totals equal the sums of its self sizes. If the totals differ, the
-   heap becomes a breakdown, and a warning reports this change. Source: chromium-heap-dump-format, AS-SHIPPED. */
+   heap in the old format becomes a profile if the totals of the heap equal the sums of its self sizes. If the totals
+   differ, the heap becomes a breakdown, and a warning reports this change. Source: chromium-heap-dump-format,
+   AS-SHIPPED. */
 
-/* A deduplicator gives numbers (ids) to stack frames or type names, so that a trace contains each of them only once.
-   A deduplicator for HD_AXIS_BACKTRACE numbers stack frames; a frame is a name together with its calling frame. A
-   deduplicator for HD_AXIS_TYPE numbers names of types. Ids count from 0 in the order of first insertion, and never
+/* A deduplicator gives numbers (ids) to stack frames or type names, so that a trace contains each frame or name only
+   once. A deduplicator for HD_AXIS_BACKTRACE numbers stack frames; a frame is a name together with its calling frame.
+   A deduplicator for HD_AXIS_TYPE numbers names of types. Ids count from 0 in the order of first insertion, and never
    change. Type 0 is always "[unknown]". Only one thread may use a deduplicator at a time. Source:
    chromium-heap-profiler, "StackFrameDeduplicator". */
 typedef struct hd_deduplicator hd_deduplicator;
@@ -3022,7 +3026,7 @@ HEAPDUMP_API uint64_t hd_deduplicator_memory(const hd_deduplicator *deduplicator
 
 /* Heaps and scalars that a call writes to a trace. The heaps and scalars may belong to several processes and dumps.
    All heaps and scalars with the same pid and dump id become one event. All heaps and scalars of one event must have
-   the same time, and must be in the same hd_chrome_dumps. */
+   the same time, and must be passed in one hd_chrome_dumps. */
 typedef struct hd_chrome_dumps {
     const hd_heap *heaps;        /* a profile is written as heaps_v2, a breakdown in the new format */
     size_t heap_count;
@@ -3043,8 +3047,8 @@ typedef struct hd_chrome_writer hd_chrome_writer;
 typedef struct hd_chrome_writer_desc {
     hd_options options;
     /* If this option is set, all added dumps stay readable even if the program crashes later. The trace is then a
-       JSON array, and each dump is written together with its new type names. Use only heaps_v2 (profiles) with this
-       option: in the new format, the trace viewer reads only the first list of type names of a process. */
+       JSON array, and each dump is written together with its new type names. Use this option only for profiles
+       (heaps_v2). In the new format, the trace viewer reads only the first list of type names of a process. */
     bool interruptible;
 } hd_chrome_writer_desc;
 
@@ -3118,12 +3122,11 @@ HEAPDUMP_API hd_status hd_chrome_add(hd_in trace, const hd_chrome_dumps *dumps, 
                                      hd_out out, hd_error *err);
 
 /* =============================================================================== >>provider
-   Memory dump providers, as in Chromium. A provider is a part of a program that knows how much memory it uses. A
-   program registers its providers with a manager. For each dump, the manager calls all providers and writes the
-   answers of the providers to a trace. Any thread may call the manager at any time. Calls of several threads wait for
-   each other. The manager calls the providers one after the other in the order of their registration, in the thread
-   that called the manager. If a provider calls its manager, the call returns HD_INVALID. Source:
-   chromium-heap-profiler. */
+   Memory dump providers, as in Chromium. A provider is a part of a program, and reports how much memory this part
+   uses. A program registers its providers with a manager. For each dump, the manager calls all providers and writes
+   the answers of the providers to a trace. Any thread may call the manager at any time. Calls of several threads wait
+   for each other. The manager calls the providers in the order of their registration, in the thread that called the
+   manager. If a provider calls its manager, the call returns HD_INVALID. Source: chromium-heap-profiler. */
 
 /* A manager calls the registered providers for memory dumps, and writes the answers of the providers to one trace. */
 typedef struct hd_memory_dump_manager hd_memory_dump_manager;
@@ -3170,8 +3173,8 @@ HEAPDUMP_API hd_status hd_memory_dump_manager_finish(hd_memory_dump_manager *man
 /* Frees a manager. If hd_memory_dump_manager_finish was not called, the end of the trace is missing. */
 HEAPDUMP_API void hd_memory_dump_manager_free(hd_memory_dump_manager *manager);
 
-/* Registers a provider, which must stay valid until it is unregistered. Errors: HD_INVALID (the provider is
-   registered already, or a provider made this call), HD_OUT_OF_MEMORY. */
+/* Registers a provider. The struct must stay valid until the provider is unregistered. Errors: HD_INVALID (the
+   provider is registered already, or a provider made this call), HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_status hd_memory_dump_manager_register(hd_memory_dump_manager *manager,
                                                        const hd_memory_dump_provider *provider, hd_error *err);
 /* Unregisters a provider. After this call, the manager no longer calls the provider. Errors: HD_INVALID (the provider
@@ -3260,8 +3263,8 @@ typedef struct hd_netcf_reader hd_netcf_reader;
 /* Opens a reader on an input, before its first record. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_netcf_open(hd_in in, const hd_options *options, hd_netcf_reader **out, hd_error *err);
 /* Reads the next record. The call checks that the record is inside an application domain, and that an end record
-   names the same domain. The call does not check ids. In lenient mode, a malformed line is left out with a warning,
-   and a domain without an end record ends where the next domain starts. Errors: HD_MALFORMED with line and column,
+   names the same domain. The call does not check ids. In lenient mode, a malformed line is left out with a warning. A
+   domain without an end record then ends where the next domain starts. Errors: HD_MALFORMED with line and column,
    HD_IO, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_netcf_next(hd_netcf_reader *reader, hd_netcf_record *record, hd_error *err);
 /* Returns the number of malformed lines that lenient reading left out. */
@@ -3476,9 +3479,9 @@ HEAPDUMP_API hd_dart_external_info hd_dart_external(const hd_dart *dart, size_t 
 HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *options, hd_out out, hd_error *err);
 /* Writes any graph as a Dart snapshot; `name` is the name in the header of the snapshot. Object 1 has the class
    "Root" and refers to the objects of all strong roots. The objects of the graph follow in the order of the graph,
-   with their classes and the names of fields. hd_options.values gives the data of objects (strings, numbers, lengths,
-   names), external sizes and identity hash codes. Without hd_options.values, objects have no data. Weak references
-   become references to id 0. If the key of an ephemeron (a key-value pair) keeps the value alive, the snapshot has a
+   with their classes and the names of fields. hd_options.values gives the strings, numbers, lengths, names, external
+   sizes and identity hash codes of objects. Without hd_options.values, objects have no data. Weak references become
+   references to id 0. If the key of an ephemeron (a key-value pair) keeps the value alive, the snapshot has a
    reference from the key to the value. So the same objects are alive in the output. A warning reports that weak
    references or ephemerons were changed. Another warning reports references whose names differ from the fields of
    their class. Errors: the errors of hd_dart_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
@@ -3556,8 +3559,8 @@ HEAPDUMP_API hd_status hd_dart_libraries(const hd_dart *dart, const uint8_t *rea
 /* Frees a table and all its rows. */
 HEAPDUMP_API void hd_library_table_free(hd_library_table *table);
 
-/* Compares two snapshots of one process object by object. An object is in both snapshots if both have an object with
-   the same class (name and library) and the same identity hash code. If several objects have the same class and code,
+/* Compares two snapshots of the same process, object by object. Two objects count as the same object if they have the
+   same class (name and library) and the same identity hash code. If several objects have the same class and code,
    these objects are matched in the order of their numbers. Objects without an identity hash code do not count. If
    `reached` has the results of hd_graph_reach for both snapshots, only reachable objects count. The time is
    near-linear. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (a file has no identity hash codes). */
@@ -3568,10 +3571,10 @@ HEAPDUMP_API hd_status hd_dart_diff(const hd_dart *before, const hd_dart *after,
 
 #ifndef HEAPDUMP_NO_MEMPROF
 /* ============================================================================ >>memprof.raw
-   Heap profiles of programs compiled with clang's -fmemory-profile. In these profiles, a block means the sums over
-   all allocations of one call stack, whether freed or not. A raw profile has the blocks and call stacks of one
-   process, and a list of the programs and libraries in its memory. Call stacks consist of addresses. Source:
-   llvm-memprof-rfc, "Raw Binary Format"; AS-SHIPPED. */
+   Heap profiles of programs compiled with clang's -fmemory-profile. In MemProf profiles, a block is the sum of all
+   allocations of one call stack, whether freed or not. A raw profile has the blocks and call stacks of one process,
+   and a list of the programs and libraries in its memory. Call stacks consist of addresses. Source: llvm-memprof-rfc,
+   "Raw Binary Format"; AS-SHIPPED. */
 
 /* Fields of a block, with the names and numbers that LLVM uses. Time stamps and lifetimes are in milliseconds, and
    sizes in bytes. The access density is accesses x 100 / size. The lifetime access density is the access density x
@@ -3714,31 +3717,32 @@ HEAPDUMP_API hd_status hd_memprof_write_raw(const hd_memprof_raw *raw, uint32_t 
 typedef struct hd_memprof_merger hd_memprof_merger;
 /* Creates an empty merger. Returns NULL on failure. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_memprof_merger *hd_memprof_merger_create(const hd_options *options, hd_error *err);
-/* Adds a profile to the sum. Cost: one hash per call stack. In lenient mode, a sum of more than 64 bits becomes the
-   largest value of 64 bits, with a warning for each field. If the call returns HD_UNSUPPORTED or HD_INVALID, the
-   merger is unchanged. After any other error, the merger can only be freed. Errors: HD_UNSUPPORTED (versions 1 and 2
-   cannot be added to later versions), HD_INVALID (arrays contradict each other), HD_OVERFLOW (a sum of more than 64
-   bits), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* Adds a profile to the sum. The cost is one hash computation per call stack. In lenient mode, a sum of more than 64
+   bits becomes the largest value of 64 bits, with a warning for each field. If the call returns HD_UNSUPPORTED or
+   HD_INVALID, the merger is unchanged. After any other error, the merger can only be freed. Errors: HD_UNSUPPORTED
+   (versions 1 and 2 cannot be added to later versions), HD_INVALID (arrays contradict each other), HD_OVERFLOW (a sum
+   of more than 64 bits), HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_merger_add(hd_memprof_merger *merger, const hd_memprof_raw *raw, hd_error *err);
 /* Adds the profile that hd_memprof_next returned last. The profile of the reader is then empty, even if the call
    fails. If the merger has no blocks yet, and has the same allocator as the reader, the call moves the blocks instead
-   of copying them. Cost and errors are the same as for hd_memprof_merger_add; HD_INVALID also means that the reader
-   has no profile: before the first profile, at the end, after an error, or if the profile was added already. */
+   of copying the blocks. Cost and errors are the same as for hd_memprof_merger_add. HD_INVALID also means that the
+   reader has no profile. This is the case before the first profile, at the end, after an error, or if the profile was
+   added already. */
 HEAPDUMP_API hd_status hd_memprof_merger_add_taken(hd_memprof_merger *merger, hd_memprof_reader *reader,
                                                    hd_error *err);
 /* Makes the merger return the call stacks in the order in which their blocks were added, like llvm-profdata. By
    default, the order of the call stacks does not depend on the order of the inputs. After
    hd_memprof_merger_keep_order, call stacks also keep their ids, if all ids are different. */
 HEAPDUMP_API void hd_memprof_merger_keep_order(hd_memprof_merger *merger);
-/* Returns the sum as one little-endian profile, in the version that has the fields of all inputs. The order of
-   segments does not depend on the order of the inputs. Without hd_memprof_merger_keep_order, the order of call stacks
-   does not depend on the order of the inputs either. Ids of call stacks count from 1. If a program or library had
-   different addresses in the inputs, the result has its lowest address, unless two programs or libraries would then
-   overlap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (the programs and libraries together are larger than
-   the address space). */
+/* Returns the sum of all added profiles as one little-endian profile, in the version that has the fields of all
+   inputs. The order of segments does not depend on the order of the inputs. Without hd_memprof_merger_keep_order, the
+   order of call stacks does not depend on the order of the inputs either. Ids of call stacks count from 1. If a
+   program or library had different addresses in the inputs, the result has its lowest address, unless two programs or
+   libraries would then overlap. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_UNSUPPORTED (the programs and libraries
+   together are larger than the address space). */
 HEAPDUMP_API hd_status hd_memprof_merger_finish(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
-/* Like hd_memprof_merger_finish, but moves the blocks into the result instead of copying them. After a successful
-   call, the merger can only be freed, and all other calls for the merger return HD_INVALID. */
+/* Works like hd_memprof_merger_finish, but moves the blocks into the result instead of copying the blocks. After a
+   successful call, the merger can only be freed, and all other calls for the merger return HD_INVALID. */
 HEAPDUMP_API hd_status hd_memprof_merger_take(hd_memprof_merger *merger, hd_memprof **out, hd_error *err);
 /* Returns the bytes that a merger uses. */
 HEAPDUMP_API uint64_t hd_memprof_merger_memory(const hd_memprof_merger *merger);
@@ -3851,8 +3855,8 @@ typedef struct hd_memprof_view {
     /* Returns the name of a block on axis 1. If this function is not NULL, `split` is ignored. The name must be valid
        until the next call of the function. */
     hd_str (*label)(void *user, const hd_memprof_raw *raw, uint32_t block);
-    /* Returns the file name of a segment, for HD_MEMPROF_SPLIT_BINARY, or an empty string if it is unknown. The file
-       name must be valid until the next call of the function [NULL]. */
+    /* Returns the file name of a segment, for HD_MEMPROF_SPLIT_BINARY. If the file name is unknown, the result is an
+       empty string. The file name must be valid until the next call of the function [NULL]. */
     hd_str (*segment)(void *user, const hd_memprof_raw *raw, uint32_t segment);
     void *user;                  /* argument of `label` and `segment` */
     hd_memprof_thresholds thresholds;
@@ -3870,12 +3874,12 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
 
 /* ========================================================================== >>memprof.index
    Indexed profiles, which clang reads to optimize a program. An indexed profile has a record for each function. The
-   key of a record is the GUID, a hash of the function's name. A record has a block for each call stack of an
-   allocation in the function. Allocations in functions that are inlined into the function of the record count too. A
-   record also has the calls in the function that lead to allocations (call sites). Two formats of indexed profiles
-   exist. LLVM's format is a part of an indexed PGO profile, and has five versions. The format of the RFC also has
-   names and files of functions. Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to
-   "Profile Data matching in IR"; AS-SHIPPED; LLVM-22. */
+   key of a record is a hash of the function's name (GUID). A record has a block for each call stack of an allocation
+   in the function. Allocations in functions that are inlined into the function of the record count too. A record also
+   has the calls in the function that lead to allocations (call sites). Two formats of indexed profiles exist. LLVM's
+   format is a part of an indexed PGO profile, and has five versions. The format of the RFC also has names and files
+   of functions. Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to "Profile Data
+   matching in IR"; AS-SHIPPED; LLVM-22. */
 
 /* The formats of indexed profiles. The number 0 is not a format. */
 typedef enum hd_memprof_layout {
@@ -3965,7 +3969,7 @@ typedef struct hd_memprof_index {
     const uint32_t *site;        /* for each call site, the number of a call stack: the call, and the functions into
                                     which it is inlined */
     hd_str before, after;        /* in LLVM's format: the rest of the file, for example counters of functions */
-    /* The following members are used only in LLVM's version 4. */
+    /* Only version 4 of LLVM's format uses the members from here on. */
     const uint32_t *callee_first; /* the callees of call site s are callee[callee_first[s]] .. callee[callee_first[s +
                                      1] - 1]; NULL: the file has no callees */
     const uint64_t *callee;      /* GUIDs of the functions that the call site calls */
@@ -3984,8 +3988,8 @@ typedef struct hd_memprof_index {
 } hd_memprof_index;
 
 /* Returns the summary of an indexed profile. If the file has no summary, the call computes the summary like LLVM 22.
-   By default, LLVM 22 counts hot call stacks as warm. Cost: one pass over the blocks. Errors: HD_INVALID (arrays that
-   contradict each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
+   By default, LLVM 22 counts hot call stacks as warm. The cost is one pass over the blocks. Errors: HD_INVALID
+   (arrays that contradict each other), HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_memprof_index_summary(const hd_memprof_index *index, const hd_options *options,
                                                 hd_memprof_summary *summary, hd_error *err);
 
@@ -4001,14 +4005,14 @@ HEAPDUMP_API uint64_t hd_memprof_index_value(const hd_memprof_index *index, uint
 /* Returns the heat of a block, like hd_memprof_block_heat. */
 HEAPDUMP_API hd_memprof_heat hd_memprof_index_heat(const hd_memprof_index *index, uint32_t block,
                                                    const hd_memprof_thresholds *thresholds);
-/* Finds the blocks of an indexed profile that belong to an allocation in the source code. `chain` is the call of the
-   allocator as the compiler sees it, followed by the calls into which this call is inlined. The call finds all blocks
-   whose call stack begins with `chain`. The call writes at most `capacity` block numbers to `blocks`, and returns the
-   number of all found blocks. Like the compiler, the call compares function, line_offset and column of each location.
-   Only the low 16 bits of line_offset in `chain` count, so locations beyond line 65535 of a function are not found.
-   If the record has no columns, all columns count as 0. The time is linear in the size of the record of
-   chain[0].function. In the example of the RFC, the chain {B, loc3}, {A, loc1} finds only the block A -> B. The chain
-   {B, loc3} finds both blocks. */
+/* Finds the blocks of an indexed profile that belong to an allocation in the source code. chain[0] is the call of the
+   allocator in the source code. The next items of `chain` are the calls into which the call of the allocator is
+   inlined. The call finds all blocks whose call stack begins with `chain`. The call writes at most `capacity` block
+   numbers to `blocks`, and returns the number of all found blocks. Like the compiler, the call compares function,
+   line_offset and column of each location. Only the low 16 bits of line_offset in `chain` count, so locations beyond
+   line 65535 of a function are not found. If the record has no columns, all columns count as 0. The time is linear in
+   the size of the function's record. In the example of the RFC, the chain {B, loc3}, {A, loc1} finds only the block A
+   -> B. The chain {B, loc3} finds both blocks. */
 HEAPDUMP_API uint32_t hd_memprof_index_match(const hd_memprof_index *index, const hd_memprof_location *chain,
                                              uint32_t length, uint32_t *blocks, uint32_t capacity);
 
@@ -4029,7 +4033,7 @@ typedef struct hd_memprof_namer {
     char text[22];               /* private */
 } hd_memprof_namer;
 /* A symbolizer for the raw profiles that hd_memprof_index_raw makes; `namer` points to an hd_memprof_namer. Each
-   address of these raw profiles has one frame. */
+   address of such a raw profile has one frame. */
 HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_address *address,
                                              hd_memprof_frame *frames, uint32_t capacity);
 
@@ -4049,11 +4053,11 @@ HEAPDUMP_API hd_status hd_memprof_index_read(hd_in in, const hd_options *options
 /* ==================================================================== >>memprof.index.build
    Functions that make an indexed profile from a raw profile. */
 
-/* Makes an indexed profile from a raw profile, like llvm-profdata. If you have several raw profiles, merge them
-   first. A block belongs to the allocating function, and to the functions into which this function is inlined. A call
-   stack is left out with its blocks if none of its functions has a name. Errors: HD_INVALID (arrays contradict each
-   other, or the symbolizer is missing), HD_UNSUPPORTED (no call stack is left), HD_OUT_OF_MEMORY, HD_LIMIT,
-   HD_CANCELLED. */
+/* Makes an indexed profile from a raw profile, like llvm-profdata. If you have several raw profiles, merge the
+   profiles first. A block belongs to the allocating function, and to the functions into which this function is
+   inlined. A call stack is left out with its blocks if none of its functions has a name. Errors: HD_INVALID (arrays
+   contradict each other, or the symbolizer is missing), HD_UNSUPPORTED (no call stack is left), HD_OUT_OF_MEMORY,
+   HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_memprof_index_build(const hd_memprof_raw *raw, const hd_memprof_symbolizer *symbolizer,
                                               const hd_options *options, hd_memprof_index **out, hd_error *err);
 
@@ -4087,10 +4091,10 @@ HEAPDUMP_API hd_memprof_builder *hd_memprof_builder_create(const hd_memprof_buil
 /* The following functions add data to a builder, and copy their arguments. Blocks with the same call stack are added
    up with LLVM's rules. Counts, totals, minima and maxima do not depend on the order of the blocks; hd_memprof_merger
    explains the other fields. The memory of a builder depends on the number of different locations, call stacks and
-   callees. Cost: one hash per call stack. In lenient mode, a sum of more than 64 bits becomes the largest value of 64
-   bits, with a warning for each field. If a call returns HD_INVALID, the builder is unchanged. After any other error,
-   the builder can only be freed. Errors: HD_INVALID (each function explains it), HD_OVERFLOW (a sum of more than 64
-   bits), HD_OUT_OF_MEMORY, HD_LIMIT. */
+   callees. The cost is one hash computation per call stack. In lenient mode, a sum of more than 64 bits becomes the
+   largest value of 64 bits, with a warning for each field. If a call returns HD_INVALID, the builder is unchanged.
+   After any other error, the builder can only be freed. Errors: HD_INVALID (each function explains it), HD_OVERFLOW
+   (a sum of more than 64 bits), HD_OUT_OF_MEMORY, HD_LIMIT. */
 
 /* Selects the function to which the next blocks and call sites belong. If the function has no record, the call
    creates one. */
@@ -4144,9 +4148,9 @@ typedef struct hd_memprof_index_desc {
                                     the layout does not change, the fields of the index; otherwise all fields for
                                     LLVM's versions 0 and 1, HD_MEMPROF_HOT_COLD for versions 2 to 4, and all known
                                     fields for the RFC] */
-    const void *base;            /* an indexed profile in memory. The output has all parts of the base, but with this
-                                    index as its MemProf profile [the other parts of the file that was read; for the
-                                    RFC, only if they have counters] */
+    const void *base;            /* an indexed profile in memory. The output is the base with this index as MemProf
+                                    profile [the other parts of the file that was read; for the RFC, only if they have
+                                    counters] */
     size_t base_size;
 } hd_memprof_index_desc;
 
@@ -4180,8 +4184,8 @@ HD__FORMAT(hd_format_memprof_index);
    belong to the dump. hd_memprof_index_take may have freed the arrays of the profiles. */
 HEAPDUMP_API hd_memprof *hd_dump_memprof(const hd_dump *dump);
 /* Returns the indexed profile of a dump, or NULL for other dumps. A dump has an indexed profile if its format is
-   "memprof-index", or if hd_dump_set_memprof_index was called. The index belongs to the dump. The only heap of such a
-   dump comes from hd_memprof_index_raw and hd_memprof_profile. */
+   "memprof-index", or if hd_dump_set_memprof_index was called. The index belongs to the dump. A dump with an indexed
+   profile has one heap, which hd_memprof_index_raw and hd_memprof_profile make from the index. */
 HEAPDUMP_API const hd_memprof_index *hd_dump_memprof_index(const hd_dump *dump);
 /* Sets an indexed profile as the document of a dump, and adds the heap of the profile to the dump. Use this function
    in a program's own format that contains an indexed profile, for example YAML. The function hd_format.write of this
@@ -4208,12 +4212,12 @@ HD__FORMAT(hd_format_folded);
    Node k of the file is object k of the graph, with the id from the file. The graph has one root, node 0. Objects
    have the same classes as in DevTools. The class of an object or native node is the name of the node. Nodes of other
    types have classes such as "(string)", "(array)", "(system)" for hidden nodes, and "(compiled code)". A file may
-   have any number of types; for example, files of Julia have hundreds of types. In files of old V8 that name only
-   twelve types, "(symbol)" and "(bigint)" are types 12 and 13. As in DevTools, three more kinds of edges count as
-   weak, so that the objects of the page itself are visible. The first kind is a shortcut that does not start at node
-   0. The second kind is an edge from the engine to an object of the page. The third kind is the edge of a WeakMap
-   entry that starts at the table. All nodes that are still unreachable become children of node 0. With these rules,
-   dominators and retained sizes equal the values in DevTools. Source: AS-SHIPPED. */
+   have any number of types; for example, files of Julia have hundreds of types. Files of old V8 name only twelve
+   types. In these files, type 12 is "(symbol)" and type 13 is "(bigint)". As in DevTools, three more kinds of edges
+   count as weak, so that the objects of the page itself are visible. The first kind is a shortcut that does not start
+   at node 0. The second kind is an edge from the engine to an object of the page. The third kind is the edge of a
+   WeakMap entry that starts at the table. All nodes that are still unreachable become children of node 0. With these
+   rules, dominators and retained sizes equal the values in DevTools. Source: AS-SHIPPED. */
 
 /* A snapshot of the V8 engine in memory. */
 typedef struct hd_v8 hd_v8;
@@ -4244,8 +4248,8 @@ HEAPDUMP_API hd_str hd_v8_type(const hd_v8 *doc, uint32_t object);
 /* Returns the name of a node in the file, by its number in the graph. For a long string, V8 stores only the
    beginning. If the number is too large, the result is empty. */
 HEAPDUMP_API hd_str hd_v8_name(const hd_v8 *doc, uint32_t object);
-/* Returns whether the name of a node is missing because the file is damaged. The name of such a node is "(name
-   lost)". If an object or a native node has lost its name, its class is missing too. */
+/* Returns whether the name of a node is missing because the file is damaged. A node without its name gets the name
+   "(name lost)". If an object or a native node has lost its name, its class is missing too. */
 HEAPDUMP_API bool hd_v8_name_lost(const hd_v8 *doc, uint32_t object);
 /* Returns another field of a node, for example "detachedness" or "trace_node_id", or 0 if the file does not have this
    field. */
@@ -4270,11 +4274,11 @@ HEAPDUMP_API hd_str hd_v8_member(const hd_v8 *doc, const char *key);
 
 /* The distance of node 0, if some nodes are reachable only from roots of the engine. */
 #define HD_V8_SYSTEM 100000000u
-/* Computes the distance of each node from the roots of the program or page, as DevTools shows it. distances[o]
-   becomes the distance of object o, or HD_NONE if the object is unreachable. A node has the distance 1 if node 0
-   refers to the node and the node is not synthetic. If a node is reachable only from other roots, its distance counts
-   from node 0, and node 0 has the distance HD_V8_SYSTEM. If the program has no roots, node 0 has the distance 0. The
-   time is linear in the number of references. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
+/* Computes the distance of each node from the roots of the program or page, as DevTools shows the distance.
+   distances[o] becomes the distance of object o, or HD_NONE if the object is unreachable. A node has the distance 1
+   if node 0 refers to the node and the node is not synthetic. If a node is reachable only from other roots, its
+   distance counts from node 0, and node 0 has the distance HD_V8_SYSTEM. If the program has no roots, node 0 has the
+   distance 0. The time is linear in the number of references. Errors: HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED. */
 HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *options, uint32_t *distances,
                                        hd_error *err);
 /* ============================================================================== >>v8.values
@@ -4283,7 +4287,7 @@ HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *optio
 /* Returns the values of all nodes, for hd_options.values. The result is valid as long as the document. The value of a
    string is the part of its text that the file contains. If the file has numeric values, the result has the values of
    numbers, and the lengths of arrays and strings. For other nodes, such as functions, symbols and elements of a page,
-   the value is the name of the node, if the name differs from the class. */
+   the value is the name of the node. If the name equals the class, the node has no value. */
 HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc);
 
 /* ============================================================================= >>v8.origins
@@ -4343,7 +4347,7 @@ HEAPDUMP_API hd_status hd_v8_write_graph(const hd_graph *graph, const hd_options
    call also compares the names of strings, functions and code. In measurements within one session, 0 % of the common
    ids had different names. Between two processes of one program, 6 % had different names (1 % had different classes).
    Between two sessions of one process, 40 to 87 % had different names. An element of a page stays the same object if
-   it is detached, or if its attributes change. Errors: the errors of hd_graph_match. */
+   the element is detached, or if its attributes change. Errors: the errors of hd_graph_match. */
 HEAPDUMP_API hd_status hd_v8_diff(const hd_v8 *before, const hd_v8 *after, const uint8_t *const reached[2],
                                   const hd_options *options, hd_identity_change **out, hd_error *err);
 
@@ -4375,21 +4379,21 @@ HD__FORMAT(hd_format_pprof);
    If a heap does not show live memory, the names of its sample types begin with "peak_", "alloc_" or "temporary_".
    Heaps of live memory come last, because viewers show the last sample type first. If the heaps have several
    allocators, the names of sample types begin with the name of the allocator. If the name of an allocator is already
-   a name of a sample type, the heap gets exactly this name. All heaps share their call stacks. Each frame becomes a
-   location, with function, file and line in separate fields. Values on other axes become labels. Bytes that a
-   breakdown leaves out get the function name "<other>", so the samples add up to the total of the breakdown. Comments
-   in the profile contain the process, the dump and the allocator. If the time of the dump is not a date, a comment
-   contains the time. hd_read reads these comments. Standard errors are not written, but hd_read computes standard
-   errors from the sampling period. A profile has only one sampling period. If the heaps have different sampling
-   intervals, the largest interval is written, with a warning. The field drop_frames lists the functions of
-   hd_options.hidden that call only hidden functions. So lists that pprof prints begin with the callers of these
-   functions. hd_options.places gives mappings, addresses, symbols, first lines of functions and columns. An address
-   without a name is written without a function. Other facts (hd_fact) of a file that was read are not written. Equal
-   heaps give equal bytes. Errors: errors of the output; HD_OUT_OF_MEMORY, HD_CANCELLED; HD_LIMIT (also if the call
-   stacks together take 2^31 bytes or more, as for a chain of 50,000 calls that all have bytes); HD_UNSUPPORTED
-   (several processes, dumps or times; together more than HD_MAX_AXES axes; more than 32 heaps); HD_OVERFLOW (a number
-   of 2^63 or more); HD_INVALID (no heaps; two heaps with the same allocator and kind; two axes with the same
-   name). */
+   a name of a sample type, the heap gets exactly this name. All heaps of a profile share one table of call stacks.
+   Each frame becomes a location, with function, file and line in separate fields. Values on other axes become labels.
+   Bytes that a breakdown leaves out get the function name "<other>", so the samples add up to the total of the
+   breakdown. Comments in the profile contain the process, the dump and the allocator. If the time of the dump is not
+   a date, a comment contains the time. hd_read reads these comments. Standard errors are not written, but hd_read
+   computes standard errors from the sampling period. A profile has only one sampling period. If the heaps have
+   different sampling intervals, the largest interval is written, with a warning. The field drop_frames lists the
+   functions of hd_options.hidden that call only hidden functions. So lists that pprof prints begin with the callers
+   of these functions. hd_options.places gives mappings, addresses, symbols, first lines of functions and columns. An
+   address without a name is written without a function. Other facts (hd_fact) of a file that was read are not
+   written. Equal heaps give equal bytes. Errors: errors of the output; HD_OUT_OF_MEMORY, HD_CANCELLED; HD_LIMIT (also
+   if the call stacks together take 2^31 bytes or more, as for a chain of 50,000 calls that all have bytes);
+   HD_UNSUPPORTED (several processes, dumps or times; together more than HD_MAX_AXES axes; more than 32 heaps);
+   HD_OVERFLOW (a number of 2^63 or more); HD_INVALID (no heaps; two heaps with the same allocator and kind; two axes
+   with the same name). */
 HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const hd_options *options, hd_out out,
                                       hd_error *err);
 
@@ -4414,7 +4418,7 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
 
    A call stack is written as its names, the outermost first. In JSON, a call stack is an array. In CSV, ";" separates
    the names of a call stack. Within a name, ";" is written as "\;", and "\" is written as "\\". An empty name is
-   written as "\e". In all other cases, names are not changed. A name may look like a formula of a spreadsheet, so
+   written as "\e". Otherwise, names are written without changes. A name may look like a formula of a spreadsheet, so
    import the columns with names as text. In CSV, bytes that are not UTF-8 are unchanged. In JSON, a byte that is not
    UTF-8 becomes the character with the number 0x10FE00 plus the value of the byte. Each byte of the characters
    U+10FE80 to U+10FEFF is written in the same way.
@@ -4423,9 +4427,9 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
    value on an axis may be missing. In CSV, "" means the root of an axis, or an empty text. A heap without cells
    becomes one row without bytes.
 
-   The column "stack_hash" has the first 16 hexadecimal digits of the MD5 hash of the call stack. The text for the
-   hash has, for each name of the call stack, the length of the name in decimal digits, ":" and the name. The
-   outermost name comes first. For example, the hash of main;run is md5("4:main3:run"). */
+   The column "stack_hash" has the first 16 hexadecimal digits of the MD5 hash of the call stack. The hashed text
+   contains each name of the call stack, the outermost name first. Before each name, the text has the number of bytes
+   of the name in decimal digits, and ":". For example, the hash of main;run is md5("4:main3:run"). */
 
 /* The two forms of a table: CSV and JSON lines. */
 typedef enum hd_rows_form {
@@ -4472,16 +4476,16 @@ HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows
    were concatenated. A heap that is written and then read does not change, and gives the same bytes if written once
    more. So the rows of hd_merger_finish_parts are a partial sum without loss.
 
-   Columns may have any order, because they are found by name. Only the column "bytes" is required. Without the column
-   "stack", a heap has no axis of call stacks. If columns are missing, the kind is "live", "cumulative" is "self", the
-   variance is 0, and all other data of the heap is unknown. Columns with other names become labels; in JSON, labels
-   may be numbers too. If all cells of an axis are empty, the heap does not have this axis. As SQL engines write
-   times, a time may have a space instead of "T", and "+00" or nothing instead of "Z". In JSON, each row may have
-   other columns than the first row.
+   Columns may have any order, because the reader finds columns by name. Only the column "bytes" is required. Without
+   the column "stack", a heap has no axis of call stacks. If a column is missing, its default value is used. The
+   defaults are "live" for "kind", "self" for "cumulative", and 0 for "variance". All other missing data is unknown.
+   Columns with other names become labels; in JSON, labels may be numbers too. If all cells of an axis are empty, the
+   heap does not have this axis. As SQL engines write times, a time may have a space instead of "T", and "+00" or
+   nothing instead of "Z". In JSON, each row may have other columns than the first row.
 
    A row is malformed if it has more or fewer cells than columns, or if a quote is not closed. A row is also malformed
    if a number, kind or time is not valid, if a label has a 0 byte, or if "stack_hash" does not match the call stack.
-   If the last line of CSV has no newline, the line is malformed, because the file is truncated. A second row for one
+   A last line of CSV without a newline is malformed, because the file is probably truncated. A second row for one
    entry is malformed, unless the entry is the total. A whole heap is malformed if its total is missing. A whole heap
    is also malformed if "unlisted" or "slack" is larger than the sum of all entries, or larger than 2^56. Lenient
    reading leaves out a malformed row or heap with a warning. If a sum exceeds 2^64 - 2 (HD_OVERFLOW), lenient reading
@@ -4503,19 +4507,20 @@ HD__FORMAT(hd_format_rows_json);
    If several formats fit, the format with the highest result of hd_format.detect is used. hd_options.format selects a
    format by its name. Errors and warnings contain the name of the format. A compressed input needs
    hd_options.unpackers; offsets and lines in messages then refer to the decompressed text. The call takes at most a
-   small multiple of the size of the heap dumps in the input. Events of a trace that are not heap dumps are skipped,
-   and only their brackets and strings are checked. A trace without heap dumps is not an error, and gives 0 heaps. The
-   input may be closed before the dump is used. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED (for example, the
-   input is compressed and the unpacker is missing, or the format can only be written), HD_MALFORMED, HD_OVERFLOW,
-   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no format has the name hd_options.format). */
+   small multiple of the size of the heap dumps in the input. In a trace, events that are not heap dumps are skipped.
+   Only brackets and strings of skipped events are checked. A trace without heap dumps is not an error, and gives 0
+   heaps. The input may be closed before the dump is used. Errors: HD_IO, HD_UNKNOWN_FORMAT, HD_UNSUPPORTED (for
+   example, the input is compressed and the unpacker is missing, or the format can only be written), HD_MALFORMED,
+   HD_OVERFLOW, HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_INVALID (no format has the name hd_options.format). */
 HEAPDUMP_API hd_status hd_read(hd_in in, const hd_options *options, hd_dump **dump, hd_error *err);
 /* Opens a file, reads it with hd_read, and closes the file. Errors: the errors of hd_read and hd_in_open. */
 HEAPDUMP_API hd_status hd_read_file(const char *path, const hd_options *options, hd_dump **dump, hd_error *err);
 /* Reads bytes in memory with hd_read. After the call, the bytes in memory may be freed. */
 HEAPDUMP_API hd_status hd_read_memory(const void *data, size_t size, const hd_options *options,
                                       hd_dump **dump, hd_error *err);
-/* Reads an input as one format, whatever its first bytes are. A program that uses only hd_read_as contains no code of
-   other formats, if it is built with -ffunction-sections -fdata-sections -Wl,--gc-sections.
+/* Reads an input as the given format, and ignores which format its first bytes have. A program that uses only
+   hd_read_as, and is built with -ffunction-sections -fdata-sections -Wl,--gc-sections, contains no code of other
+   formats.
 
        if (!hd_read_as(&hd_format_v8, in, NULL, &dump, &err)) ... hd_dump_graph(dump), hd_dump_v8(dump)
 
