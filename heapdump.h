@@ -1501,7 +1501,8 @@ enum {
     HD_ROOT_COLLECTOR = 5        /* "collector": objects that the garbage collector itself uses, such as interned
                                     strings and class descriptions */
 };
-/* Flags of roots, each of one bit. A root with the flag HD_ROOT_WEAK does not keep its object alive. */
+/* Flags of roots. Each flag is one bit of hd_root.flags. A root with the flag HD_ROOT_WEAK does not keep its object
+   alive. */
 enum {
     HD_ROOT_PINNED = 1,          /* "pinned" */
     HD_ROOT_WEAK = 2,            /* "weak" */
@@ -1870,8 +1871,8 @@ HEAPDUMP_API void hd_paths_free(hd_paths *paths);
    key-value pair) is below the key. For an object that holds ephemerons, hd_graph_retained may return a larger size,
    because hd_graph_retained also counts values that are freed with the object. All arrays belong to the result.
    `order` has one item per reachable object, and each other array has one item per object. The subtree of object o is
-   the part of `order` from position[o] to position[o] + below[o] - 1. This part begins with o and the first child of
-   o. The next child of o follows after the subtree of the first child. */
+   the part of `order` from position[o] to position[o] + below[o] - 1. In `order`, the first child of o comes directly
+   after o. The next child of o follows after the subtree of the first child. */
 typedef struct hd_dominators {
     uint32_t count, reached;     /* number of objects, and number of reachable objects */
     const uint32_t *parent;      /* the immediate dominator; HD_NONE: no object dominates the object, or the object is
@@ -4080,9 +4081,9 @@ typedef struct hd_memprof_builder hd_memprof_builder;
 typedef struct hd_memprof_builder_desc {
     bool keep;                   /* true: keep all records, blocks, call sites and accesses in their order, like LLVM
                                     for one input. Each block then has all fields that any block has, and missing
-                                    fields are 0. false: add up the blocks of each call stack of a function. Blocks
-                                    then have only the fields that all blocks have, and the order does not depend on
-                                    the inputs */
+                                    fields are 0. false: add up the blocks of each call stack of a function. Each
+                                    block then has only the fields that all blocks have, and the order of blocks does
+                                    not depend on the order of inputs */
 } hd_memprof_builder_desc;
 
 /* Creates an empty builder. If `desc` is NULL, all its options are zero. Errors: HD_OUT_OF_MEMORY. */
@@ -4480,8 +4481,8 @@ HEAPDUMP_API hd_status hd_rows_write(const hd_heap *heaps, size_t count, hd_rows
    the column "stack", a heap has no axis of call stacks. If a column is missing, its default value is used. The
    defaults are "live" for "kind", "self" for "cumulative", and 0 for "variance". All other missing data is unknown.
    Columns with other names become labels; in JSON, labels may be numbers too. If all cells of an axis are empty, the
-   heap does not have this axis. As SQL engines write times, a time may have a space instead of "T", and "+00" or
-   nothing instead of "Z". In JSON, each row may have other columns than the first row.
+   heap does not have this axis. SQL engines write a space instead of the "T" in a time, and "+00" or nothing instead
+   of the "Z". The reader accepts these forms. In JSON, each row may have other columns than the first row.
 
    A row is malformed if it has more or fewer cells than columns, or if a quote is not closed. A row is also malformed
    if a number, kind or time is not valid, if a label has a 0 byte, or if "stack_hash" does not match the call stack.
@@ -4542,12 +4543,11 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 
    ONE FILE, BY HAND
 
-   This file is the whole library, and no part of it is generated. A program takes one file; its programmer reads it,
-   steps through it in a debugger, and names a line of it in a bug report. A generator would hide this text: people
-   would edit its sources and debug another file. The price is a large file. So it is divided into rooms with walls
-   (below), switches leave out groups of rooms, and `tests/rooms.sh --split DIR` writes each room to its own file.
-   Compile time and size with gcc 12 for x86-64 (seconds of processor time, KiB of code and constants;
-   `make bench-compile`):
+   This file is the whole library, and no part of it is generated. A programmer reads the same file that the compiler
+   reads, the debugger shows, and a bug report names. With a generator, people would edit other files than the file
+   that they debug. The disadvantage is a large file. So the file is divided into rooms with walls (below), and
+   switches leave out groups of rooms. `tests/rooms.sh --split DIR` writes each room to its own file. Compile time and
+   size with gcc 12 for x86-64 (seconds of processor time, KiB of code and constants; `make bench-compile`):
 
                                        -O0               -O2
        everything                    3.6 s  1076 KiB  21.2 s  891 KiB
@@ -4564,38 +4564,40 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 
    INVARIANTS
 
-   - A failure is a status that is passed up at once (HD__TRY). Results are written last, so a failed call leaves them
-     unchanged.
-   - Each object counts its memory (hd__mem) against max_memory. Never trust a count in the input: allocate only for
-     bytes that are present. Memory and time are linear in the input.
-   - No recursion: no function calls itself, directly or through others.
-   - Equal inputs give equal output. Ties are broken by name; no order depends on a seed or an address.
+   - If a call fails, the caller returns the status at once (HD__TRY). A function writes its results last, so a failed
+     call leaves the caller's variables unchanged.
+   - Each object counts its memory (hd__mem) against max_memory. Never trust a count in the input: allocate memory
+     only for bytes that are present. Memory and time are linear in the input.
+   - No recursion: no function calls itself, directly or through other functions.
+   - Equal inputs give equal output. Items that a sort treats as equal are sorted by name. No order depends on a
+     random seed or an address.
    - Text for people passes through hd_visible.
-   - Recorder, register and tracker never call malloc, nor any function that may call it. tests/rooms.sh checks this
-     rule and the ban on recursion.
+   - Recorder, register and tracker never call malloc, nor any function that may call malloc. tests/rooms.sh checks
+     this rule and the rule against recursion.
 
    ROOMS AND WALLS
 
-   A room is one subject. It has up to two halves: its declarations above, its implementation below. Its banner states
-   its purpose, invariants, cost, and the work that it leaves to other rooms. The walls are these rules:
+   A room is a part of this file about one subject. A room has up to two halves: the declarations above, and the
+   implementation below. The banner of a room states its purpose, invariants and cost, and the work of other rooms.
+   The walls between rooms are these rules:
 
    - A room uses only rooms above it, and the room of a format never uses another format. Code that two rooms need
      moves to a room above both.
    - A private name contains a word of its room, and a word belongs to one family of rooms.
-   - A public function has a comment right above it. It is in the manual's index, with an example that names it.
-   - A room has at most 1,000 lines, a function 60, a line 118 columns.
+   - A public function has a comment right above its declaration. The index of the manual has the function, with an
+     example that names the function.
+   - A room has at most 1,000 lines, a function has at most 60 lines, and a line has at most 118 columns.
 
-   tests/rooms.sh checks the rules and the table of contents. `make rooms` runs it, and so does `make test`.
-   Exceptions are rows of a table in that script, each with its reason.
+   tests/rooms.sh checks the rules and the table of contents. `make rooms` and `make test` run this script. A table in
+   the script lists all exceptions, with reasons.
 
    ADD A FORMAT IN FIVE STEPS
 
-   Where: the header has the formats of the specifications in SOURCES below. It also has formats that programs
-   exchange and write themselves: pprof, V8, folded and rows. Every other format belongs to the command, as one file
-   in the folder examples/heapdump/formats. A program can also add a format, through hd_options.formats, with steps 1
-   and 2.
+   Where: the header has the formats of the specifications in SOURCES below. The header also has formats that many
+   programs exchange: pprof, V8, folded and rows. Every other format belongs to the command, as one file in the folder
+   examples/heapdump/formats. A program can also add a format, through hd_options.formats, with steps 1 and 2.
 
-   Start: read examples/own_format.c, a whole format in 63 lines. Then copy the nearest existing format:
+   Start: read examples/own_format.c, a whole format in 63 lines. Then copy the most similar existing format:
 
        lines of text, one heap        examples/heapdump/formats/memprof_report.c
        heaps of several kinds         examples/heapdump/formats/heaptrack.c
@@ -4604,54 +4606,62 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
        header: objects                >>netcf.read, >>netcf.document, >>netcf.write
 
    A format of the command is the file <name>.c with the functions <name>_detect, <name>_read and <name>_write. Here
-   <name> is the row's name with _ for -. The file includes only heapdump.h and headers of its folder, and uses no
-   name that begins with hd__. room.h has growing lists for readers of lines. json.h has a JSON reader (json_make,
-   json_open, json_more, json_key, json_u64, json_text, json_skip, json_wrong), because the pull parser of >>json is
-   private. Declarations go to formats.h, the row to formats.c, a line to README.md there. Skip step 3.
+   <name> is the name in the row, with _ instead of -. The file includes only heapdump.h and headers of its folder,
+   and uses no name that begins with hd__. room.h has growing lists for readers of lines. json.h has a JSON reader
+   (json_make, json_open, json_more, json_key, json_u64, json_text, json_skip, json_wrong), because the pull parser of
+   >>json is private. Add the declarations to formats.h, the row to formats.c, and a line to README.md in the same
+   folder. Skip step 3.
 
-   1. Write the code: for the command the file above, for the header a room. The room goes above >>dump in both
-      halves, within #ifndef HEAPDUMP_NO_<NAME>, and gets a line in the table of contents.
-      To read bytes, call hd_dump_window. hd_window_fill(w, n) shows at least n bytes, or all remaining ones. Set the
-      window's `text` to get line numbers.
-      To read text, take lines from hd_lines_next. hd_lines_take and hd_lines_number consume parts of a line;
-      hd_lines_wrong reports what was expected instead (>>lines).
-      To report other errors, pass hd_dump_reporter to hd_report. HD_OK from it means: skip the malformed piece and go
-      on. hd_report_progress reports progress. If an error may be found later, keep the offset and line of the piece
-      while reading it: hd_window_line knows only lines in the window. `err` is for failures only, so errors of pieces
-      that are skipped go to an hd_error of your own.
+   1. Write the code. For the command, this is the file above. For the header, this is a room above >>dump in both
+      halves, within #ifndef HEAPDUMP_NO_<NAME>, with a line in the table of contents.
+      To read bytes, call hd_dump_window. hd_window_fill(w, n) makes at least n bytes visible, or all remaining bytes
+      of the input. Set the window's `text` to get line numbers.
+      To read text, take lines from hd_lines_next. hd_lines_take and hd_lines_number consume parts of a line.
+      hd_lines_wrong reports an error with the expected text (>>lines).
+      To report other errors, pass hd_dump_reporter to hd_report. If hd_report returns HD_OK, skip the malformed piece
+      and go on. hd_report_progress reports progress. If an error in a piece may be found later, keep the offset and
+      line of the piece, because hd_window_line finds only lines in the window. `err` is only for failures, so use
+      another hd_error for errors of pieces that are skipped.
       To return heaps, fill a profile (hd_profile_create, _node, _add) or a breakdown (hd_breakdown_from_cumulative),
-      and hand it to hd_dump_add_heap with its label. Process, allocator and kind distinguish the heaps of a dump.
+      and pass the result to hd_dump_add_heap with a label. Process, allocator and kind distinguish the heaps of a
+      dump.
       Use hd_dump_add_scalar for values of a process that are not heaps.
-      To return objects, make a graph by hd_graph_create, fill it by hd_graph_add_... or hd_graph_reserve, and call
-      hd_graph_seal last. Keep it in your own document, which hd_dump_set_document hands to the dump.
-      To write, use an hd_sink or an hd_json on the hd_out. `write_heaps` receives any number of profiles and
-      breakdowns, of any kinds. hd_breakdown_axis_profile turns a breakdown into a profile. In the header,
+      To return objects, make a graph with hd_graph_create, fill the graph with hd_graph_add_... or hd_graph_reserve,
+      and call hd_graph_seal last. Keep the graph in a document of your own, and pass the document to
+      hd_dump_set_document.
+      To write, use an hd_sink or an hd_json on the hd_out. `write_heaps` gets any number of profiles and breakdowns,
+      of all kinds of heaps. hd_breakdown_axis_profile turns a breakdown into a profile. In the header,
       hd__print_label_put writes the label that distinguishes a heap.
-      Always pass on the allocator and limits of `options`. Check limits.max_depth yourself; 0 means 512.
+      Always pass on the allocator and limits of `options`. Your code must check limits.max_depth; the value 0 means
+      512.
       A room of the header may also use the private foundation: hd__mem and hd__mem_array (counted memory), hd__set
       and hd__strings (tables), hd__report_error and hd__error_set (messages), hd__varint, hd__bytes_add.
-   2. Add its row (hd_format). In the header it is hd_format_<name>, at the end of the room, and its address goes into
-      hd__dump_formats (>>dump), within the same #ifndef. Its members:
-      - `title` names the format in the error for an unknown input; without it that error leaves the format out.
-      - `detect` returns how surely the first bytes are this format: 100 for a magic number, less if other formats may
-        begin like this too. The bytes may end within the first line of a text.
-      - `read` must accept any input, since hd_options.format may choose it although `detect` says no.
-      - `lacks` lists the parts of a model that write_heaps and write_graph omit; `convert` reports them.
-      - `is` has the properties that programs ask for (HD_FORMAT_...), so that none compares names. In the command,
-        FORMAT_ADDRESSES (formats.h) marks frames OBJECT+0xOFFSET, which are still to be named.
+   2. Add the row of the format (hd_format). In the header, the row is hd_format_<name> at the end of the room. Add
+      the address of the row to hd__dump_formats (>>dump), within the same #ifndef. Members of the row:
+      - `title` names the format in the error for an unknown input. If `title` is NULL, the error does not name the
+        format.
+      - `detect` returns how surely the first bytes are this format: 100 for a magic number, and less if other formats
+        may begin with these bytes too. The bytes may end within the first line of a text.
+      - `read` must accept any input, because hd_options.format may select the format although `detect` returns 0.
+      - `lacks` lists the data that write_heaps and write_graph leave out. `heapdump convert` reports this data.
+      - `is` has properties of the format (HD_FORMAT_...), so that programs need not compare names of formats. In the
+        command, FORMAT_ADDRESSES (formats.h) means that frames have names such as OBJECT+0xOFFSET, which need
+        symbols.
       - `info` returns facts outside the models, for hd_dump_facts. `places` returns code locations of frames, for
         hd_dump_places. `value` returns the value of an object, for hd_dump_values.
-   3. Header only: add the family and its word of private names to the two tables at the top of tests/rooms.sh. Add
-      the switch to the manual, to the -Wunused-function condition before >>platform, and to tests/include/run.sh.
+   3. Only for the header: add the family and its word of private names to the two tables at the top of
+      tests/rooms.sh. Add the switch to the manual, to the -Wunused-function condition before >>platform, and to
+      tests/include/run.sh.
    4. Add tests. tests/test_<name>.c has a test for each rule of the specification, write(read(x)) = x, each
       truncation, and each failing allocation. The test of a command's format includes its .c file and calls the
       stands_ functions of tests/readers.h (for JSON also stands_depth). Small inputs go to tests/data, with a line in
       its README. Fuzzing needs fuzz/fuzz_<name>.c, fuzz/fuzz_<name>.dict and fuzz/seeds/fuzz_<name>/.
-      A format that only the command reads needs an input in tests/peers/scripts/every-command.sh. The script
-      tests/peers/scripts/<name>.sh, which compares ours with the real program, may come later.
+      A format that only the command reads needs an input in tests/peers/scripts/every-command.sh. You can later add
+      the script tests/peers/scripts/<name>.sh, which compares our output with the output of the real program.
    5. Add a row to the README's table of formats; its first cell begins with `<name>`. The command now reads the
-      format and writes it with `convert --to`; no other code changes. `tests/formats.sh` names each missing place of
-      steps 4 and 5. Try it with `make build/heapdump`, then `build/heapdump info FILE` and `tree FILE`.
+      format, and writes the format with `heapdump convert --to`. No other code changes. `tests/formats.sh` lists the
+      missing parts of steps 4 and 5. Try it with `make build/heapdump`, then `build/heapdump info FILE` and `tree
+      FILE`.
 
    TESTS
 
