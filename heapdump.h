@@ -4149,9 +4149,9 @@ typedef struct hd_memprof_index_desc {
                                     the layout does not change, the fields of the index; otherwise all fields for
                                     LLVM's versions 0 and 1, HD_MEMPROF_HOT_COLD for versions 2 to 4, and all known
                                     fields for the RFC] */
-    const void *base;            /* an indexed profile in memory. The output is the base with this index as MemProf
-                                    profile [the other parts of the file that was read; for the RFC, only if they have
-                                    counters] */
+    const void *base;            /* the bytes of an indexed profile, or NULL. The output is a copy of these bytes with
+                                    this index as its MemProf profile [the file that was read; for the format of the
+                                    RFC, only if this file has counters] */
     size_t base_size;
 } hd_memprof_index_desc;
 
@@ -4421,8 +4421,8 @@ HEAPDUMP_API hd_status hd_pprof_write(const hd_heap *heaps, size_t count, const 
    the names of a call stack. Within a name, ";" is written as "\;", and "\" is written as "\\". An empty name is
    written as "\e". Otherwise, names are written without changes. A name may look like a formula of a spreadsheet, so
    import the columns with names as text. In CSV, bytes that are not UTF-8 are unchanged. In JSON, a byte that is not
-   UTF-8 becomes the character with the number 0x10FE00 plus the value of the byte. Each byte of the characters
-   U+10FE80 to U+10FEFF is written in the same way.
+   UTF-8 becomes the character with the number 0x10FE00 plus the byte's value. If a name has one of the characters
+   U+10FE80 to U+10FEFF, each byte of this character is written like a byte that is not UTF-8.
 
    A missing value is an empty cell in CSV, and null in JSON. Labels, the process, a time, a number of blocks and the
    value on an axis may be missing. In CSV, "" means the root of an axis, or an empty text. A heap without cells
