@@ -1498,8 +1498,7 @@ enum {
     HD_ROOT_FINALIZER = 2,       /* "finalizer": the object waits for its finalizer */
     HD_ROOT_HANDLE = 3,          /* "handle" */
     HD_ROOT_STATIC = 4,          /* "static": a static variable of the class hd_root.container */
-    HD_ROOT_COLLECTOR = 5        /* "collector": objects that the garbage collector itself uses, such as interned
-                                    strings and class descriptions */
+    HD_ROOT_COLLECTOR = 5        /* "collector": for example interned strings and class descriptions */
 };
 /* Flags of roots. Each flag is one bit of hd_root.flags. A root with the flag HD_ROOT_WEAK does not keep its object
    alive. */
@@ -3903,8 +3902,8 @@ HEAPDUMP_API uint64_t hd_memprof_guid(hd_str linkage_name);
 /* A function call in the source code. The call stacks of an indexed profile consist of function calls. */
 typedef struct hd_memprof_location {
     uint64_t function;           /* GUID of the function that contains the call */
-    uint32_t line_offset;        /* line of the call minus first line of the function. The compiler compares only the
-                                    low 16 bits of this number */
+    uint32_t line_offset;        /* line of the call minus first line of the function. The compiler compares this
+                                    number with the low 16 bits of the offset that the compiler computes */
     uint32_t column;             /* 0: unknown */
     bool inlined;                /* the function is inlined into the function of the next location */
     hd_str name, file;           /* name and source file of the function; empty: unknown. LLVM's format has no names
@@ -4210,15 +4209,16 @@ HD__FORMAT(hd_format_folded);
 /* ================================================================================ >>v8.read
    Heap snapshots of V8 (.heapsnapshot), which Chromium's DevTools and Node write as JSON. In the file, `meta` lists
    the fields of nodes (objects) and edges (references). The fields may have any order, and unknown fields are kept.
-   Node k of the file is object k of the graph, with the id from the file. The graph has one root, node 0. Objects
-   have the same classes as in DevTools. The class of an object or native node is the name of the node. Nodes of other
-   types have classes such as "(string)", "(array)", "(system)" for hidden nodes, and "(compiled code)". A file may
-   have any number of types; for example, files of Julia have hundreds of types. Files of old V8 name only twelve
-   types. In these files, type 12 is "(symbol)" and type 13 is "(bigint)". As in DevTools, three more kinds of edges
-   count as weak, so that the objects of the page itself are visible. The first kind is a shortcut that does not start
-   at node 0. The second kind is an edge from the engine to an object of the page. The third kind is the edge of a
-   WeakMap entry that starts at the table. All nodes that are still unreachable become children of node 0. With these
-   rules, dominators and retained sizes equal the values in DevTools. Source: AS-SHIPPED. */
+   Node k of the file is object k of the graph, with the id from the file. The first root of the graph is node 0.
+   Objects have the same classes as in DevTools. The class of an object or native node is the name of the node. Nodes
+   of other types have classes such as "(string)", "(array)", "(system)" for hidden nodes, and "(compiled code)". A
+   file may have any number of types; for example, files of Julia have hundreds of types. Files of old V8 name only
+   twelve types. In these files, type 12 is "(symbol)" and type 13 is "(bigint)". As in DevTools, three more kinds of
+   edges count as weak, so that the objects of the page itself are visible. The first kind is a shortcut that does not
+   start at node 0. The second kind is an edge from the engine to an object of the page. The third kind is the edge of
+   a WeakMap entry that starts at the table. All nodes that are still unreachable become additional roots. In the
+   dominator tree, node 0 holds these roots. With these rules, dominators and retained sizes equal the values in
+   DevTools. Source: AS-SHIPPED. */
 
 /* A snapshot of the V8 engine in memory. */
 typedef struct hd_v8 hd_v8;
