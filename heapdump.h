@@ -2122,7 +2122,7 @@ typedef struct hd_values {
     const void *document;
 } hd_values;
 
-/* The level of detail of a dump. */
+/* The level of detail of a dump: which data a dump contains. */
 typedef enum hd_detail {
     HD_DETAILED,                 /* heaps and scalars */
     HD_LIGHT,                    /* only scalars that can be computed quickly, for frequent dumps */
@@ -2257,7 +2257,7 @@ HEAPDUMP_API const hd_graph *hd_dump_graph(const hd_dump *dump);
    the size of the file. Errors: a failure that `each` returns; HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dump_facts(const hd_dump *dump, hd_fact_fn each, void *user, hd_error *err);
 /* Returns the values of the objects of a dump, for hd_options.values. Many formats have no values. The result is
-   valid as long as the dump. */
+   valid until the dump is freed. */
 HEAPDUMP_API hd_values hd_dump_values(const hd_dump *dump);
 /* Adds the code locations of the functions of a dump to `places`. Many formats have no code locations. The time is
    linear in the size of the file. Errors: HD_OUT_OF_MEMORY, HD_LIMIT. */
@@ -2347,7 +2347,7 @@ HEAPDUMP_API hd_contexts *hd_contexts_create(hd_error *err);
 /* Frees a tree of contexts (call stacks with types). Before this call, stop or free all trackers, recorders and
    snapshots that use the tree. */
 HEAPDUMP_API void hd_contexts_free(hd_contexts *contexts);
-/* Finds the child of a context that has this kind and value. If the context has no such child, the call adds the
+/* Finds the child that has this kind and value below a context. If the context has no such child, the call adds the
    child. Errors: HD_OUT_OF_MEMORY. */
 HEAPDUMP_API hd_status hd_contexts_child(hd_contexts *contexts, uint32_t parent,
                                          hd_frame_kind kind, const void *value, uint32_t *child);
@@ -2770,13 +2770,13 @@ HEAPDUMP_API void hd_record_not_resized(hd_recorder *rec, const hd_resize *resiz
 
 /* ========================================================================== >>recorder.view
    Snapshots of live, peak, total and temporary memory. A recorder has counters for each context (call stack and
-   type). So the time of a snapshot depends on the number of contexts, not on the number of blocks. A snapshot stops
-   no thread. Any process that has mapped a region can take snapshots of its recorders, even after the recorded
-   process has died. A read-only mapping of the region is enough. A snapshot reads the contexts one after the other.
-   The figures of one context are exact, but may lack operations that are in progress. If a process was killed, one
-   operation of each thread may be counted only partly. hd_recorded.under_way is the number of these operations. The
-   argument `bytes` of all functions is the readable size of the region: the size of the mapping or of the mapped
-   file, whichever is smaller. */
+   type). So the time of a snapshot depends on the number of contexts, not on the number of blocks. Threads of the
+   recorded process continue to run during a snapshot. Any process that has mapped a region can take snapshots of its
+   recorders, even after the recorded process has died. A read-only mapping of the region is enough. A snapshot reads
+   the contexts one after the other. The figures of one context are exact, but may lack operations that are in
+   progress. If a process was killed, one operation of each thread may be counted only partly. hd_recorded.under_way
+   is the number of these operations. The argument `bytes` of all functions is the readable size of the region: the
+   size of the mapping or of the mapped file, whichever is smaller. */
 
 /* Options of snapshots. If all members are zero, a snapshot shows live memory, with the default names. */
 typedef struct hd_snapshot_options {
@@ -2957,7 +2957,7 @@ HEAPDUMP_API hd_status hd_recorder_pages(hd_recorder *rec, const hd_pages_option
    HD_UNSUPPORTED (desc.blocks was not set). */
 HEAPDUMP_API hd_status hd_recorder_view_pages(const void *region, uint64_t bytes, uint32_t number,
                                               const hd_pages_options *options, hd_pages **out, hd_error *err);
-/* Returns the sums over all groups. If `pages` is NULL, all sums are zero. */
+/* Returns the total numbers of pages, blocks and bytes of all groups. If `pages` is NULL, all numbers are zero. */
 HEAPDUMP_API hd_pages_summary hd_pages_total(const hd_pages *pages);
 /* Returns the number of groups with live blocks. */
 HEAPDUMP_API size_t hd_pages_count(const hd_pages *pages);
@@ -3312,8 +3312,8 @@ HEAPDUMP_API hd_status hd_netcf_write(const hd_netcf *netcf, const hd_options *o
    Names of fields and scopes are left out. Bytes that are not allowed in a name become '?'. `domain` gives the name,
    the version and the times of the domain. If `domain` is NULL, the name is "heap" and the version is 2. The format
    has no weak references, so weak references are left out with a warning. If the key of an ephemeron (a key-value
-   pair) keeps the value alive, the dump has a reference from the key to the value. So the same objects are alive in
-   the output. Errors: the errors of hd_netcf_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+   pair) keeps the value alive, the dump has a reference from the key to the value. So the dump and the graph have the
+   same live objects. Errors: the errors of hd_netcf_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_netcf_write_graph(const hd_graph *graph, const hd_netcf_domain_info *domain,
                                             const hd_options *options, hd_out out, hd_error *err);
 
@@ -3455,7 +3455,7 @@ HEAPDUMP_API uint64_t hd_dart_shallow(const hd_dart *dart, uint32_t object);
 /* Returns the identity hash code of an object, or 0 if the object has no code. */
 HEAPDUMP_API uint64_t hd_dart_identity(const hd_dart *dart, uint32_t object);
 
-/* Returns the values of all objects, for hd_options.values. The result is valid as long as the document. */
+/* Returns the values of all objects, for hd_options.values. The result is valid until the document is freed. */
 HEAPDUMP_API hd_values hd_dart_values(const hd_dart *dart);
 
 /* An external property: memory outside the heap that belongs to an object. */
@@ -3482,9 +3482,9 @@ HEAPDUMP_API hd_status hd_dart_write(const hd_dart *dart, const hd_options *opti
    with their classes and the names of fields. hd_options.values gives the strings, numbers, lengths, names, external
    sizes and identity hash codes of objects. Without hd_options.values, objects have no data. Weak references become
    references to id 0. If the key of an ephemeron (a key-value pair) keeps the value alive, the snapshot has a
-   reference from the key to the value. So the same objects are alive in the output. A warning reports that weak
-   references or ephemerons were changed. Another warning reports references whose names differ from the fields of
-   their class. Errors: the errors of hd_dart_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
+   reference from the key to the value. So the snapshot and the graph have the same live objects. A warning reports
+   that weak references or ephemerons were changed. Another warning reports references whose names differ from the
+   fields of their class. Errors: the errors of hd_dart_write, and HD_OUT_OF_MEMORY, HD_LIMIT. */
 HEAPDUMP_API hd_status hd_dart_write_graph(const hd_graph *graph, hd_str name, const hd_options *options,
                                            hd_out out, hd_error *err);
 
@@ -3865,10 +3865,10 @@ typedef struct hd_memprof_view {
 } hd_memprof_view;
 
 /* Makes an hd_profile from a raw profile. Axis 0 has the call stacks, and axis 1 has the property that
-   hd_memprof_view.split selects. The blocks of the hd_profile are numbers of allocations (AllocCount). The profile
-   shows all allocated memory, whether freed or not, and does not show live memory. Errors: HD_OUT_OF_MEMORY,
-   HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the field is not a count, total, minimum or maximum; or arrays
-   contradict each other), HD_UNSUPPORTED (the blocks do not have the field). */
+   hd_memprof_view.split selects. In the hd_profile, the number of blocks of a cell is the number of its allocations
+   (AllocCount). The profile shows all allocated memory, whether freed or not, and does not show live memory. Errors:
+   HD_OUT_OF_MEMORY, HD_LIMIT, HD_CANCELLED, HD_OVERFLOW, HD_INVALID (the field is not a count, total, minimum or
+   maximum; or arrays contradict each other), HD_UNSUPPORTED (the blocks do not have the field). */
 HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_memprof_view *view,
                                           const hd_options *options, hd_profile **out, hd_error *err);
 
@@ -4259,7 +4259,7 @@ HEAPDUMP_API uint64_t hd_v8_value(const hd_v8 *doc, uint32_t object, const char 
    detached), the result is this state. Otherwise, as in DevTools, native nodes below an attached node are attached.
    Other native nodes below a detached node are detached. If the file has no states, native nodes with names such as
    "Detached HTMLElement" are detached. The class of a detached native node begins with "Detached ", for example
-   "Detached <li>". hd_v8_name returns the name in the file. */
+   "Detached <li>". hd_v8_name returns the name of the node as it is in the file. */
 HEAPDUMP_API hd_v8_link hd_v8_detachedness(const hd_v8 *doc, uint32_t object);
 /* Returns the type of an edge of an object, by the position of the edge, for example "property". O(64 nodes). */
 HEAPDUMP_API hd_str hd_v8_edge_type(const hd_v8 *doc, uint32_t object, uint32_t reference);
@@ -4285,10 +4285,10 @@ HEAPDUMP_API hd_status hd_v8_distances(const hd_v8 *doc, const hd_options *optio
 /* ============================================================================== >>v8.values
    A function that returns the values of nodes: strings, numbers, lengths, names. */
 
-/* Returns the values of all nodes, for hd_options.values. The result is valid as long as the document. The value of a
-   string is the part of its text that the file contains. If the file has numeric values, the result has the values of
-   numbers, and the lengths of arrays and strings. For other nodes, such as functions, symbols and elements of a page,
-   the value is the name of the node. If the name equals the class, the node has no value. */
+/* Returns the values of all nodes, for hd_options.values. The result is valid until the document is freed. The value
+   of a string is the part of its text that the file contains. If the file has numeric values, the result has the
+   values of numbers, and the lengths of arrays and strings. For other nodes, such as functions, symbols and elements
+   of a page, the value is the name of the node. If the name equals the class, the node has no value. */
 HEAPDUMP_API hd_values hd_v8_values(const hd_v8 *doc);
 
 /* ============================================================================= >>v8.origins
