@@ -1677,9 +1677,11 @@ HEAPDUMP_API hd_status hd_graph_add_object(hd_graph *graph, uint64_t id, uint32_
                                            hd_error *err);
 /* Gives outgoing references to the object that was added last. `ids` has the ids or numbers of the target objects. */
 HEAPDUMP_API hd_status hd_graph_add_references(hd_graph *graph, const uint64_t *ids, size_t count, hd_error *err);
+/* Marks an index in the array `names` of hd_graph_add_named. */
 #define HD_NAME_INDEX 0x80000000u
-/* The same, and sets names as hd_graph_set_name and hd_graph_set_index do: names[i] is the number of a name, or
-   HD_NAME_INDEX plus an index. */
+/* Gives outgoing references with names to the object that was added last. `ids` has the ids or numbers of the target
+   objects. names[i] is the number of a name, as for hd_graph_set_name, or HD_NAME_INDEX plus an index, as for
+   hd_graph_set_index. */
 HEAPDUMP_API hd_status hd_graph_add_named(hd_graph *graph, const uint64_t *ids, const uint32_t *names, size_t count,
                                           hd_error *err);
 
@@ -5453,7 +5455,7 @@ typedef struct hd__mem_block {
     size_t size;                 /* with the head */
 } hd__mem_block;
 
-#define HD__MEM_ALIGN 16u
+#define HD__MEM_ALIGN 8u
 #define HD__MEM_HEAD ((sizeof(hd__mem_block) + HD__MEM_ALIGN - 1) & ~(size_t)(HD__MEM_ALIGN - 1))
 
 /* Sets the pointers to a block that is in the list, or if it is NULL, removes the block between these neighbours. */

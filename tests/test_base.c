@@ -330,7 +330,7 @@ static void pieces_are_aligned_and_apart(void **state) {
         size[i] = n * element;
         block[i] = (unsigned char *)hd__mem_take(&m, n, element);
         assert_non_null(block[i]);
-        assert_int_equal((uintptr_t)block[i] % 16, 0);
+        assert_int_equal((uintptr_t)block[i] % 8, 0);
         memset(block[i], i & 255, size[i]);
     }
     for (int i = 0; i < N; i++)

@@ -355,6 +355,7 @@ static hd_str two_texts[2];
 #define ARG_uint8_t_reached_pp(v) (const uint8_t *const *)ZEROS(v, two_reached)
 static size_t a_count;
 static bool a_flag;
+static const uint32_t *an_order;
 #define ARG_bool_whole_p(v) (bool *)object(v, &a_flag)
 #define ARG_size_t_count_p(v) (size_t *)object(v, &a_count)
 #define ARG_size_t_first_p(v) ZEROS(v, sizes)
@@ -365,12 +366,14 @@ static bool a_flag;
 #define ARG_uint32_t_classes_p(v) ZEROS(v, numbers)
 #define ARG_uint32_t_distances_p(v) (uint32_t *)object(v, numbers)
 #define ARG_uint32_t_id_p(v) ZEROS(v, numbers)
+#define ARG_uint32_t_names_p(v) ZEROS(v, numbers)
 #define ARG_uint32_t_node_p(v) (uint32_t *)object(v, numbers)
 #define ARG_uint32_t_nodes_p(v) (uint32_t *)object(v, memset(numbers, 0, sizeof numbers))
 #define ARG_uint32_t_number_p(v) \
     (uint32_t *)(is_called("hd_graph_add_name") || is_called("hd_graph_add_frame") || \
                   is_called("hd_graph_add_thread") ? optional(v, numbers) : object(v, numbers))
 #define ARG_uint32_t_objects_p(v) ZEROS(v, numbers)
+#define ARG_uint32_t_order_pp(v) (const uint32_t **)object(v, &an_order)
 #define ARG_uint32_t_without_p(v) ZEROS(v, numbers)
 #define ARG_uint64_t_blocks_p(v) ZEROS(v, words)
 #define ARG_uint64_t_bytes_p(v) ZEROS(v, words)
