@@ -225,7 +225,7 @@ static int diff_chosen(comparing *d, const chosen *x, const chosen *y) {
     if (x != y) other_kinds += y->other_kinds;
     if (!bad) json_left_out(&d->to, d->hidden, other_kinds, 0);
     if (!bad && !a->view.json) {
-        put_left_out(d->to.text, &d->screen, d->hidden, other_kinds, 0);
+        put_left_out(d->to.text, &d->screen, d->hidden, other_kinds, x->left_kinds | y->left_kinds, 0);
         if (!a->view.invert)
             put_next(d->to.text, &d->screen, a, "who allocates it", "diff", "--invert", x->file,
                      x != y ? y->file : NULL, NULL);

@@ -260,29 +260,6 @@ static bool has_live(const heap_options *which, const hd_dump *dump) {
     return false;
 }
 
-/* Reports the options that no heap of the dump fits, and the kinds that exist. */
-static void tell_none(const heap_options *which, const char *file, const hd_dump *dump) {
-    size_t all = hd_dump_heap_count(dump);
-    const char *between = "";
-    display(stderr, "heapdump: %s (%s): no heap dump", file, hd_dump_format(dump)->name);
-    if (!all) display(stderr, " in it");
-    if (which->kind) display(stderr, " of kind %s", which->kind);
-    if (which->dump) display(stderr, " with --dump %s", which->dump);
-    if (which->allocator) display(stderr, " with --allocator %s", which->allocator);
-    if (which->has_pid) display(stderr, " with --pid %llu", (unsigned long long)which->pid);
-    if (all) display(stderr, "; the file has kinds: ");
-    for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++)
-        for (size_t i = 0; i < all; i++) {
-            if (hd_dump_heap(dump, i)->kind != (hd_heap_kind)kind) continue;
-            display(stderr, "%s%s", between, hd_heap_kind_name((hd_heap_kind)kind));
-            between = ", ";
-            break;
-        }
-    if (all && which->kind && !strcmp(which->kind, hd_heap_kind_name(HD_HEAP_PEAK)))
-        display(stderr, " (heapdump record --at peak,exit, the default, keeps the peak)");
-    display(stderr, "\n");
-}
-
 /* Chooses heaps of a dump; a graph gives one heap, its dominator tree. Reports an error if no heap is chosen. */
 static int choose_heaps(const arguments *a, const heap_options *which, bool quiet, const char *file, hd_dump *dump,
                         chosen *c) {
@@ -297,7 +274,7 @@ static int choose_heaps(const arguments *a, const heap_options *which, bool quie
     }
     c->file = file;
     c->dump = dump;
-    c->count = c->earlier = c->other_kinds = 0;
+    c->count = c->earlier = c->other_kinds = 0, c->left_kinds = 0;
     memset(&c->names, 0, sizeof c->names);
     c->heaps = needed(calloc(all + 1, sizeof *c->heaps));
     c->made = needed(calloc(all + 1, sizeof *c->made));
@@ -312,7 +289,7 @@ static int choose_heaps(const arguments *a, const heap_options *which, bool quie
     for (size_t i = 0; i < all && !status; i++) {
         if (!selected(which, hd_dump_heap(c->dump, i))) continue;
         if (only_live && hd_dump_heap(c->dump, i)->kind != HD_HEAP_LIVE) {
-            c->other_kinds++;
+            c->other_kinds++, c->left_kinds |= 1U << hd_dump_heap(c->dump, i)->kind;
             continue;
         }
         c->heaps[c->count] = *hd_dump_heap(c->dump, i);
@@ -328,7 +305,7 @@ static int choose_heaps(const arguments *a, const heap_options *which, bool quie
     if (!status && !quiet && hd_dump_format(dump)->is & FORMAT_ADDRESSES)
         warn_newer(file, a->naming.opened ? a->naming.opened : &c->names);
     if (!status && !c->count) {
-        tell_none(which, file, dump);
+        tell_no_heap(which, file, dump);
         status = BAD_INPUT;
     }
     if (status) chosen_free(c);

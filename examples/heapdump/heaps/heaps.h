@@ -20,6 +20,7 @@ typedef struct chosen {
     symbols names;               /* of frames that are addresses, unless --binary names them */
     size_t earlier;              /* heaps of earlier dumps, left out */
     size_t other_kinds;          /* heaps of other kinds than live, left out */
+    unsigned left_kinds;         /* these kinds, as 1 << hd_heap_kind */
 } chosen;
 
 /* heaps.c */
@@ -34,6 +35,9 @@ int choose_quietly(const arguments *a, const char *file, chosen *c);
 void json_amount(hd_json *j, const char *bytes, const char *blocks, const char *error,
                  const hd_amount *amount);
 void mark_picked(const chosen *c, const char *id, bool last, bool *picked);
+
+/* no_heap.c: reports that no heap of the file fits the options, and the values that would fit. */
+void tell_no_heap(const heap_options *which, const char *file, const hd_dump *dump);
 
 /* ahead.c: reads files in order on other processors, while the caller works on earlier ones. */
 typedef struct ahead ahead;

@@ -50,7 +50,7 @@ static bool show_file(showing *s, const chosen *c, bool any, show_heap *one, siz
     }
     if (!s->a->view.json) {
         put_smaller(s->to.text, s->a, &s->screen, "heaps", order, shown, c->count);
-        put_left_out(s->to.text, &s->screen, own, c->other_kinds, c->earlier);
+        put_left_out(s->to.text, &s->screen, own, c->other_kinds, c->left_kinds, c->earlier);
         if (!s->a->view.frames_hidden) put_what_next(s, c);
     }
     *hidden += own;

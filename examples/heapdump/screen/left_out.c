@@ -31,14 +31,21 @@ void put_smaller(FILE *out, const arguments *a, const screen *s, const char *wha
 }
 
 /* Reports omitted parts, and the option that shows them. */
-void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds, size_t earlier) {
-    char text[96];
+void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds, unsigned kinds, size_t earlier) {
+    char text[128];
+    size_t n;
     put_style(out, s, FAINT);
     snprintf(text, sizeof text, "hidden: %zu frame%s of allocators and startup code (--frames all)",
              hidden, plural(hidden));
     if (hidden) put_wrapped(out, text, s->columns);
-    snprintf(text, sizeof text, "not shown: %zu heap%s of other kinds (--kind peak, total or temporary)", other_kinds,
-             plural(other_kinds));
+    n = (size_t)snprintf(text, sizeof text, "not shown: %zu heap%s of other kinds (--kind", other_kinds,
+                         plural(other_kinds));
+    for (int kind = HD_HEAP_LIVE; kind <= HD_HEAP_TEMPORARY; kind++) {
+        if (!(kinds >> kind & 1)) continue;
+        kinds &= ~(1U << kind);
+        n += (size_t)snprintf(text + n, sizeof text - n, " %s%s", hd_heap_kind_name((hd_heap_kind)kind),
+                              !kinds ? ")" : kinds & (kinds - 1) ? "," : " or");
+    }
     if (other_kinds) put_wrapped(out, text, s->columns);
     snprintf(text, sizeof text, "not shown: %zu heap%s of earlier dumps (--all)", earlier, plural(earlier));
     if (earlier) put_wrapped(out, text, s->columns);

@@ -100,7 +100,8 @@ size_t largest_first(const arguments *a, const screen *s, sized_heap *heaps, siz
 void put_smaller(FILE *out, const arguments *a, const screen *s, const char *what, const sized_heap *heaps,
                  size_t shown, size_t count);
 
-void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds, size_t earlier);
+/* `kinds` of these heaps: bits 1 << hd_heap_kind. */
+void put_left_out(FILE *out, const screen *s, size_t hidden, size_t other_kinds, unsigned kinds, size_t earlier);
 /* Ends the list of the answer, and writes the omitted parts after it. */
 void json_left_out(answer *to, size_t hidden, size_t other_kinds, size_t earlier);
 

@@ -47,7 +47,8 @@ check "tree --root" " 300,load 300,parse 200,Node 200,<self> 100,Node 100" "$("$
 check "tree --invert" " 350,parse 200,load 200,main 200,Node 200,load 100,main 100,Node 100,save 50,main 50,Buffer 50" \
   "$("$tool" tree --invert --json a.json | rows)"
 check "no heap of the kind: the message has the kinds of the file" "1 heapdump: a.json (chrome): no heap dump of kind peak; the file has kinds: live (heapdump record --at peak,exit, the default, keeps the peak)" "$(status "$tool" tree --kind peak a.json) $(cat err)"
-check "... and the other options" "1 heapdump: a.json (chrome): no heap dump with --dump 0x7 with --pid 9; the file has kinds: live" "$(status "$tool" tree --dump 0x7 --pid 9 a.json) $(cat err)"
+check "... and the other options" "1 heapdump: a.json (chrome): no heap dump with --dump 0x7 with --pid 9; the file has dumps: 0x1; the file has PIDs: 1" "$(status "$tool" tree --dump 0x7 --pid 9 a.json) $(cat err)"
+check "... the footer names the kinds of the file" "total; peak, total or temporary" "$(for f in heap-go.txt small.heaptrack; do "$tool" tree "$common_root/tests/data/$f" | sed -n 's/.* of other kinds (--kind \(.*\))$/\1/p'; done | paste -sd';' | sed 's/;/; /')"
 for option in keep drop root; do
   check "--$option that matches nothing: a message" "heapdump: no function matches 'make_itm'" "$("$tool" tree --$option make_itm a.json 2>&1 >/dev/null)"
 done
