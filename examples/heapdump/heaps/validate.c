@@ -246,7 +246,8 @@ static int validate_file(const arguments *a, const char *file, answer *r) {
     } else {
         display(r->text, "%s: %s, ", input_name(file), format ? format : "unknown format");
         if (f.count) display(r->text, "%zu finding%s", f.count, f.count == 1 ? "" : "s");
-        if (f.refused) display(r->text, ", refused when read with --strict");
+        if (!dump || (f.refused && is_empty(dump))) display(r->text, ", not readable");
+        else if (f.refused) display(r->text, ", refused when read with --strict");
         if (f.count) fputc('\n', r->text);
         else display(r->text, "nothing wrong\n");
         for (size_t i = 0; i < shown; i++) put_finding(r->text, &f.list[i]);

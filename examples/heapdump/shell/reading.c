@@ -95,20 +95,21 @@ hd_status read_input(const char *file, const hd_options *options, hd_dump **dump
     return status;
 }
 
+bool is_empty(const hd_dump *dump) {
+    const hd_graph *graph = hd_dump_graph(dump);
+    const hd_memprof_index *index = hd_dump_memprof_index(dump); /* has no heap if the sum of its sizes overflows */
+    return !hd_dump_heap_count(dump) && !hd_dump_scalar_count(dump) && !(index && index->block_count) &&
+           !(graph && (hd_graph_object_count(graph) || hd_graph_class_count(graph) > 1));
+}
+
 int read_dump(const char *file, const input_options *in, hd_dump **dump) {
     reading r = { .file = input_name(file) };
     hd_options options = reading_options(in, &r);
-    const hd_graph *graph;
-    const hd_memprof_index *index;
     hd_error err;
     hd_status status = read_input(file, &options, dump, &err);
     if (r.warnings > 20)
         display(stderr, "heapdump: %s: %llu more warning%s\n", r.file, r.warnings - 20, plural(r.warnings - 20));
-    graph = status ? NULL : hd_dump_graph(*dump);
-    index = status ? NULL : hd_dump_memprof_index(*dump); /* an index has no heap if the sum of its sizes overflows */
-    if (!status && r.warnings && !hd_dump_heap_count(*dump) && !hd_dump_scalar_count(*dump) &&
-        !(graph && (hd_graph_object_count(graph) || hd_graph_class_count(graph) > 1)) &&
-        !(index && index->block_count)) {
+    if (!status && r.warnings && is_empty(*dump)) {
         display(stderr, "heapdump: %s (%s): nothing could be read\n", r.file, hd_dump_format(*dump)->name);
         hd_dump_free(*dump);
         return BAD_INPUT;

@@ -315,6 +315,8 @@ hd_options reading_options(const input_options *in, reading *r);
 hd_options long_call(reading *r, const char *doing);
 hd_status read_input(const char *file, const hd_options *options, hd_dump **dump, hd_error *err);
 int read_dump(const char *file, const input_options *in, hd_dump **dump);
+/* Whether a dump has no heap, no value and no object. */
+bool is_empty(const hd_dump *dump);
 /* output.c */
 int output_open_as(output *o, const char *path, bool is_default);
 int output_open(output *o, const char *path);

@@ -23,6 +23,11 @@ for d in "$seeds"/* "$data/trace-viewer"; do
 done
 check "validate reports all files that --strict refuses" "" "$missed"
 check "... and no others as refused" "" "$more"
+printf '[{"ph":"v"' > cut.json && printf 'no heap dump\n' > text.txt
+head -c -9 "$data/trace-viewer/two-dumps.json" > end.json
+check "a file that no reading accepts: not readable, with or without --strict" "cut.json: chrome, 1 finding, not readable; text.txt: unknown format, 1 finding, not readable" \
+  "$(for f in cut.json text.txt; do "$tool" validate $f | head -1; done | paste -sd';' | sed 's/;/; /')"
+check "... a file that only --strict refuses" "end.json: chrome, 1 finding, refused when read with --strict" "$("$tool" validate end.json | head -1)"
 
 xz -dc "$data/sass-small.dartheap.xz" > sass.dartheap
 check "no findings in files of real programs" "0 0" "$(status "$tool" validate sass.dartheap "$data"/*.heapsnapshot \
