@@ -302,7 +302,7 @@ static const command rows[] = {
       .options = "top all garbage wide bytes json csv format strict output",
       .examples = "heapdump strings --top 50 app.dartheap\n"
                   "heapdump strings --json app.dartheap | jq '.files[0].strings[].text'" },
-    { .name = "threads", .run = run_threads, .brief = "list threads, stacks, locals",
+    { .name = "threads", .run = run_threads, .brief = "list thread stacks",
       .summary = "list threads: stacks, and the memory that locals retain", .usage = "[OPTIONS] FILE...",
       .help = "Lists the threads in a heap dump of a Java VM (hprof), with state and stack. The thread whose local "
       "variables retain most comes first. Below each frame are its local variables: retained size, class, value and "

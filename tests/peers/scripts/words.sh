@@ -63,6 +63,7 @@ xz -dc "$data/sass-small.dartheap.xz" > app.dartheap
 cp "$data/small.dartheap" before.dartheap
 cp "$data/small.dartheap" after.dartheap
 printf 'a 2 x 0\no 7cb42 1 8 1\nc x 1\n' > game.log
+cp "$data/shop.hprof" app.hprof
 sqlite3 app.db 'create table t(a)'
 heapdump record -o trace.json -- sqlite3 app.db .schema > /dev/null 2> err
 gzip -k trace.json
