@@ -188,7 +188,10 @@ bool take_layout(const option_row *o, arguments *a, const char *text) {
 }
 
 bool take_children(const option_row *o, arguments *a, const char *text) {
+    static const char *const unlikely[] = { "none", "off", "false", "never", "0", "yes", "on", "true", "1" };
     (void)o;
+    for (size_t i = 0; i < sizeof unlikely / sizeof *unlikely; i++)
+        if (!strcmp(text, unlikely[i])) return false;
     a->record.no_children = !strcmp(text, "no");
     a->record.children.text = NULL;
     return a->record.no_children || !strcmp(text, "all") || pattern_set(&a->record.children, text);

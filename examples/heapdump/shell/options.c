@@ -104,6 +104,7 @@ static int wrong_value(const option_row *o, const char *text) {
         { take_order, "expected bytes, blocks, self or name" },
         { take_kind, "expected live, peak, total or temporary" },
         { take_match, "expected process" },
+        { take_children, "expected no, all or REGEX; ^NAME$ matches a program with this name" },
         { take_metric, "expected a field of MemProf such as MaxLifetime, average, or average:FIELD" },
         { take_prune, "cold=P% with P from 0 to 100, min-bytes=N, or both with a comma between" },
         { take_label, "expected NAME=VALUE, and each NAME once" },

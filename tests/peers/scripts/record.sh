@@ -146,6 +146,8 @@ check "... the last has the pid; the one before has a new number" 4194304 \
   "$("$tool" info --json image.json | jq '[.files[0].heaps[] | select(.process == "python3") | .pid][0] - [.files[0].heaps[] | select(.process == "dash") | .pid][0]')"
 
 # Programs that --children excludes.
-check "--children with another name: the main program is recorded anyway" 0 "$(status "$tool" record --children none -o one.json -- dash -c :)"
+check "--children with another name: the main program is recorded anyway" 0 "$(status "$tool" record --children nosuch -o one.json -- dash -c :)"
+check "--children none, meant as no: usage error" "2 heapdump: --children does not take 'none' (expected no, all or REGEX; ^NAME\$ matches a program with this name); see heapdump help record" \
+  "$(status "$tool" record --children none -o one.json -- dash -c :) $(cat err)"
 check "no temporary files remain" "" "$(ls "$TMPDIR")"
 exit $failed
