@@ -146,3 +146,20 @@ bool program_check(const char *name) {
     if (fd >= 0) close(fd);
     return !why;
 }
+
+void program_tell(const char *name, int error) {
+    uint8_t first[HD_DETECT_FIRST];
+    struct stat st;
+    const hd_format *format = NULL;
+    bool is_file = !stat(name, &st) && S_ISREG(st.st_mode);
+    if (is_file) format = format_beginning(first, input_look(name, true, first));
+    display(stderr, "heapdump: cannot run %s: %s", name, strerror(error));
+    if (error == ENOENT && !strchr(name, '/')) {
+        display(stderr, " in PATH");
+        if (is_file && !format) display(stderr, " (for the file here, write ./%s)", name);
+    }
+    if (format)
+        display(stderr, ". It is a heap dump (%s); to read it: heapdump %s %s", format_title(format),
+                format->graph ? "suspects" : "tree", name);
+    display(stderr, "\n");
+}

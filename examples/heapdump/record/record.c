@@ -103,6 +103,7 @@ static void child_run(const recording *r, const char *library) {
     const arguments *a = r->a;
     const char *before = getenv("LD_PRELOAD");
     char *preload = NULL, user[16];
+    int error;
     if (asprintf(&preload, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") < 0)
         _exit(126);
     snprintf(user, sizeof user, "%u", (unsigned)geteuid());
@@ -111,8 +112,9 @@ static void child_run(const recording *r, const char *library) {
     setenv("HEAPDUMP_USER", user, 1);
     setrlimit(RLIMIT_NOFILE, &r->files);
     execvp(a->input.files[0], a->input.files);
-    display(stderr, "heapdump: cannot run %s: %s\n", a->input.files[0], strerror(errno));
-    _exit(errno == ENOENT ? 127 : 126);
+    error = errno;
+    program_tell(a->input.files[0], error);
+    _exit(error == ENOENT ? 127 : 126);
 }
 
 /* Ends with the status of the program, or by its signal. */

@@ -262,6 +262,8 @@ bool is_spoiled(const recording *r);
 
 /* program.c */
 bool program_check(const char *name);
+/* Prints why execvp could not run the program: errno was `error`. */
+void program_tell(const char *name, int error);
 const char *sanitizer_of(const char *file);
 
 /* record.c */

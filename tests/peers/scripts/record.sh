@@ -149,5 +149,9 @@ check "... the last has the pid; the one before has a new number" 4194304 \
 check "--children with another name: the main program is recorded anyway" 0 "$(status "$tool" record --children nosuch -o one.json -- dash -c :)"
 check "--children none, meant as no: usage error" "2 heapdump: --children does not take 'none' (expected no, all or REGEX; ^NAME\$ matches a program with this name); see heapdump help record" \
   "$(status "$tool" record --children none -o one.json -- dash -c :) $(cat err)"
+cp one.json data.txt && echo text > plain.txt
+check "no such program: PATH was searched" "127 heapdump: cannot run nosuch: No such file or directory in PATH" "$(status "$tool" record -o two.json -- nosuch) $(cat err)"
+check "... a file here" "127 heapdump: cannot run plain.txt: No such file or directory in PATH (for the file here, write ./plain.txt)" "$(status "$tool" record -o two.json -- plain.txt) $(cat err)"
+check "... a heap dump: the command that reads it" "127 1 126 1" "$(for f in data.txt ./data.txt; do status "$tool" record $f; grep -c "It is a heap dump (.*); to read it: heapdump tree $f$" err; done | paste -sd' ')"
 check "no temporary files remain" "" "$(ls "$TMPDIR")"
 exit $failed
