@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Live, total and temporary bytes of real programs equal a tally below the recorder (tally.c), to the byte: under
-# glibc, jemalloc, tcmalloc and mimalloc. FULL=1: 20 programs, else a few.
+# glibc, jemalloc, tcmalloc and mimalloc. FULL=1: 26 programs, else a few.
+# If a process ends while another thread allocates or frees, this call may be missing in the recording or in the tally:
+# java differs by one block in about 1 of 150 runs.
 set -eu
 cd "$(dirname "$0")/../../.."
 . tests/peers/lib/common.sh
@@ -38,13 +40,18 @@ if [ "${FULL-}" = 1 ]; then
     'perl|perl -e "my %h; \$h{\$_} = [1 .. 5] for 1 .. 3000; print scalar keys %h"'
     'awk|gawk "BEGIN { for (i = 0; i < 20000; i++) a[i] = i \"\"; print length(a) }"'
     'bc|bc -q bc.txt' 'tar|tar cJf x.tar.xz '"$common_root/tests/peers" 'sort|sort -R '"$common_root/heapdump.h"
-    'convert|convert -size 300x200 plasma: -blur 0x3 x.png' 'php|php -r "for (\$i = 0; \$i < 20000; \$i++) \$a[] = [\$i];"'
+    'convert|/usr/bin/convert -size 300x200 plasma: -blur 0x3 x.png' 'php|php -n -r "for (\$i = 0; \$i < 20000; \$i++) \$a[] = [\$i];"'
+    'php with modules|php -r "for (\$i = 0; \$i < 20000; \$i++) \$a[] = [\$i];"'
     'ruby|ruby -e "a = (1..20000).map { |i| [i.to_s] }; puts a.size"'
     'numpy|/usr/bin/python3 -c "import numpy; print(numpy.linalg.svd(numpy.ones((60, 60)))[1][0])"'
     'java|java -Xmx64m -version' 'node|node -e "let a = []; for (let i = 0; i < 1e5; i++) a.push([i]); console.log(a.length)"'
-    'clang|clang++ -c x.cc -o y.o' 'mariadb|mariadbd --no-defaults --verbose --help' 'gs|gs -q -sDEVICE=nullpage -dBATCH -dNOPAUSE /usr/share/ghostscript/*/examples/tiger.eps'
-    'openssl|openssl genrsa 2048' 'jq|jq -n "[range(20000) | {a: .}] | length"' )
+    'clang|clang++ -c x.cc -o y.o' 'mariadb|mariadbd --no-defaults --verbose --help'
+    'tables|sh -c "rm -rf d && mkdir d && /usr/sbin/mariadbd --no-defaults --user=root --datadir=$PWD/d --bootstrap < tables.sql"'
+    'gs|gs -q -sDEVICE=nullpage -dBATCH -dNOPAUSE page.ps' 'openssl|openssl genrsa 2048' 'jq|jq -n "[range(20000) | {a: .}] | length"' )
   echo '2 ^ 4000' > bc.txt; echo quit >> bc.txt
+  echo '/Times-Roman findfont 9 scalefont setfont 1 1 300 { dup moveto (text) show } for showpage' > page.ps
+  printf '%s;\n' 'create database d' 'use d' 'create table d.t (a int, b text)' \
+    'insert into d.t select seq, repeat("b", seq) from seq_1_to_2000' 'select sum(length(b)) from d.t' > tables.sql
 fi
 lib=/usr/lib/$(uname -m)-linux-gnu
 below=("glibc|tally.so|")
@@ -57,12 +64,16 @@ for b in "${below[@]}"; do
   for p in "${programs[@]}"; do
     name=${p%%|*} command=${p#*|} s=0
     eval "set -- $command"
-    command -v "$1" > /dev/null || continue
-    [ "$allocator $name" != "mimalloc new that fails" ] || continue # mimalloc ends the program in this case
+    command -v "$1" > /dev/null || { echo "  left out: $name"; continue; }
+    case "$allocator $name" in
+      "mimalloc new that fails") continue;; # mimalloc ends the program in this case
+      "glibc php with modules") ;;
+      *"php with modules") continue;; # they call glibc's free (RTLD_DEEPBIND), which ends php also without a recorder
+    esac
     head -c $((4096 * 64)) /dev/zero > t.tally
     timeout -s KILL 300 env TALLY="$work/t.tally" LD_PRELOAD="$work/$tally${library:+ $library}" "$tool" record --bytes --min-bytes 1 -o t.json -- "$@" > out 2> err || s=$?
     said=$(/usr/bin/python3 "$sources/lib/tally.py" "$tool" t.tally t.json 2>&1) || true
-    [[ $said =~ ^[1-9][0-9]*$ ]] || wrong="$wrong $name (status $s): $said;"
+    [[ "$s $said" =~ ^0\ [1-9][0-9]*$ ]] || wrong="$wrong $name (status $s): $said;"
     n=$((n + 1))
   done
   check "$n programs under $allocator: live, total and temporary, to the byte" "" "$wrong"
