@@ -464,7 +464,7 @@ static int tool_main(int argc, char **argv) {
     int status;
     /* Functions of higher floors that lower floors call. */
     own_formats = tool_formats, own_format_count = tool_format_count;
-    heaps_view = memprof_view, record_as_memprof = memprof_recorded;
+    heaps_view = memprof_view, heaps_recorded_now = recorded_now, record_as_memprof = memprof_recorded;
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* messages are written in pieces: keep lines whole */
     memory_reuse();
     status = symbols_server(argc, argv);

@@ -36,6 +36,8 @@ void json_amount(hd_json *j, const char *bytes, const char *blocks, const char *
                  const hd_amount *amount);
 void mark_picked(const chosen *c, const char *id, bool last, bool *picked);
 
+/* Whether a recording writes the file now. main sets it, since a later floor implements it. */
+extern bool (*heaps_recorded_now)(const char *file);
 /* no_heap.c: reports that no heap of the file fits the options, and the values that would fit. */
 void tell_no_heap(const heap_options *which, const char *file, const hd_dump *dump);
 

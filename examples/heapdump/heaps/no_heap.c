@@ -42,6 +42,8 @@ static bool put_values(const hd_dump *dump, const char *wanted, const char *what
     return different > 0;
 }
 
+bool (*heaps_recorded_now)(const char *file);
+
 void tell_no_heap(const heap_options *which, const char *file, const hd_dump *dump) {
     size_t all = hd_dump_heap_count(dump);
     char pid[24];
@@ -49,6 +51,8 @@ void tell_no_heap(const heap_options *which, const char *file, const hd_dump *du
     snprintf(pid, sizeof pid, "%llu", (unsigned long long)which->pid);
     display(stderr, "heapdump: %s (%s): no heap dump", file, hd_dump_format(dump)->name);
     if (!all) display(stderr, " in it");
+    if (!all && heaps_recorded_now(file))
+        display(stderr, " yet: a recording writes it; heapdump snapshot %s adds a dump", file);
     if (which->kind) display(stderr, " of kind %s", which->kind);
     if (which->dump) display(stderr, " with --dump %s", which->dump);
     if (which->allocator) display(stderr, " with --allocator %s", which->allocator);

@@ -279,6 +279,8 @@ void record_defaults(arguments *a);
 int run_record(const arguments *a);
 int run_recover(const arguments *a);
 int run_snapshot(const arguments *a);
+/* Whether a recording of this user writes the file now. */
+bool recorded_now(const char *file);
 int run_stop(const arguments *a);
 
 /* The rest of the face. */

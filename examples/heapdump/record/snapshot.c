@@ -159,6 +159,14 @@ static recording_found look_for(const sought *s) {
     return f;
 }
 
+bool recorded_now(const char *file) {
+    recording_found f = { .fd = -1 };
+    sought s;
+    if (seek(&s, file) && s.is_file) f = look_for(&s);
+    if (f.fd >= 0) close(f.fd);
+    return f.fd >= 0;
+}
+
 /* Asking. ---------------------------------------------------------------------------------------- */
 
 static int wait_ms(const arguments *a) { return a->watch.wait > 0 ? (int)(a->watch.wait * 1000) : CONTROL_WAIT_MS; }

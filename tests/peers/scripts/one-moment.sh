@@ -51,6 +51,9 @@ done
 
 threads=4 differs=
 begin
+cp out.json copy.json
+check "a running recording without a dump: the message names snapshot" "heapdump: out.json (chrome): no heap dump in it yet: a recording writes it; heapdump snapshot out.json adds a dump" "$("$tool" tree out.json 2>&1)"
+check "... but not for a copy" "heapdump: copy.json (chrome): no heap dump in it" "$("$tool" tree copy.json 2>&1)"
 for i in $(seq 20); do
   said=$("$tool" snapshot -o now.json out.json 2>&1 | sed -n 's/.*: 1 process, \([0-9]*\) bytes live$/\1/p')
   is=$(live now.json | cut -d' ' -f1)
