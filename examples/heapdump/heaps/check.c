@@ -153,10 +153,15 @@ static void put_check(const arguments *a, const checks *c, const limit_check *l,
 }
 
 static void check_text(const arguments *a, const checks *c, FILE *out) {
-    bool errors = false;         /* of sampled heaps */
-    for (size_t i = 0; i < c->count; i++) errors |= c->list[i].error > 0;
-    display(out, "%-6s  %-6s %12s %12s %s%8s %12s  %s\n", "", "of", "before", "after", errors ? "        +- " : "",
-            "change", "limit", "heap");
+    bool errors = false, mixed = false; /* errors: of sampled heaps */
+    for (size_t i = 0; i < c->count; i++) {
+        errors |= c->list[i].error > 0;
+        mixed |= c->list[i].heap->kind != c->list[0].heap->kind;
+    }
+    display(out, "%-6s  %-6s %12s %12s %s%8s %12s  ", "", "of", "before", "after", errors ? "        +- " : "",
+            "change", "limit");
+    if (!c->count || mixed) display(out, "heap of the last dump\n");
+    else display(out, "%s heap of the last dump\n", hd_heap_kind_name(c->list[0].heap->kind));
     for (size_t i = 0; i < c->count; i++) put_check(a, c, &c->list[i], errors, out);
     for (size_t i = 0; i < c->count; i++) {
         const limit_check *l = &c->list[i];
@@ -183,11 +188,71 @@ static void check_json(const checks *c, hd_json *j) {
     }
 }
 
+/* Whether a heap of the file, of any kind, has a matching name. */
+static bool has_site(const chosen *c, const pattern *site) {
+    bool has = false;
+    for (size_t i = 0; i < c->count && !has; i++) has = matches_any(site, &c->heaps[i]);
+    for (size_t i = 0; i < hd_dump_heap_count(c->dump) && !has; i++)
+        has = matches_any(site, hd_dump_heap(c->dump, i));
+    return has;
+}
+
+static bool is_sampled(const chosen *c) {
+    for (size_t i = 0; i < c->count; i++)
+        if (c->heaps[i].sample_bytes) return true;
+    return false;
+}
+
+/* Reports limits of sites that match no name in either file. Such a limit would pass always. Sampling may miss a
+   small site, so that in sampled heaps this is only a warning. */
+static bool has_all_sites(const arguments *a, const chosen *x, const chosen *y) {
+    bool all = true, sampled = is_sampled(x) || is_sampled(y);
+    for (int i = 0; i < a->check.site_count; i++) {
+        const pattern *site = &a->check.sites[i].site;
+        if (has_site(x, site) || has_site(y, site)) continue;
+        display(stderr, "heapdump: %s--site: no %s of %s or %s matches '%s'\n", sampled ? "warning: " : "",
+                site->axis == HD_AXIS_TYPE ? "type" : "function", x->file, y->file, site->text);
+        all = sampled;
+    }
+    return all;
+}
+
+static bool has_kind(const chosen *c, hd_heap_kind kind) {
+    for (size_t i = 0; i < hd_dump_heap_count(c->dump); i++)
+        if (hd_dump_heap(c->dump, i)->kind == kind) return true;
+    return false;
+}
+
+/* Prints that the peak grew beyond the limit of growth, if only live heaps were checked. */
+static void put_peak(const arguments *a, const chosen *x, const chosen *y, FILE *out) {
+    arguments of_peaks = *a;
+    checks c = { .count = 0 };
+    chosen before, after;
+    of_peaks.heaps.kind = hd_heap_kind_name(HD_HEAP_PEAK);
+    of_peaks.check.max_total = 0, of_peaks.check.site_count = 0;
+    if (a->heaps.kind || a->check.max_growth < 0 || !has_kind(x, HD_HEAP_PEAK) || !has_kind(y, HD_HEAP_PEAK) ||
+        choose_again(&of_peaks, &of_peaks.heaps, x, &before)) return;
+    if (!choose_again(&of_peaks, &of_peaks.heaps, y, &after)) {
+        check_all(&of_peaks, &before, &after, &c);
+        for (size_t i = 0; i < c.count; i++) {
+            const limit_check *l = &c.list[i];
+            if (!l->has_before || !has_failed(&c, l)) continue;
+            display(out, "the peak of %s grew beyond the limit, from ", l->heap->process ? l->heap->process : "-");
+            put_bytes(out, a, (uint64_t)l->before, 0), display(out, " to ");
+            put_bytes(out, a, (uint64_t)l->after, 0), display(out, ": --kind peak checks it\n");
+        }
+        chosen_free(&after);
+    }
+    free(c.list);
+    chosen_free(&before);
+}
+
 /* Checks both files and prints the verdicts. */
 static int check_files(const arguments *a, const chosen *x, const chosen *y) {
     checks c = { .count = 0 };
     size_t count = 0;
     answer r;
+    bool all_sites = has_all_sites(a, x, y);
     int status = check_all(a, x, y, &c);
     if (!status) status = answer_open(&r, a, "checks");
     if (status) return free(c.list), status;
@@ -199,10 +264,11 @@ static int check_files(const arguments *a, const chosen *x, const chosen *y) {
     } else {
         screen s = screen_of(a);
         check_text(a, &c, r.text);
+        if (!count) put_peak(a, x, y, r.text);
         if (count) put_next(r.text, &s, a, "what grew", "diff", x->file, y->file, NULL);
     }
     free(c.list);
-    return answer_close(&r, DONE) || count ? BAD_INPUT : DONE;
+    return answer_close(&r, DONE) || count || !all_sites ? BAD_INPUT : DONE;
 }
 
 static int check_both(const arguments *a) {

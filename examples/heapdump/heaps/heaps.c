@@ -119,8 +119,7 @@ static hd_status folded(const arguments *a, chosen *c, size_t number, hd_error *
     return status;
 }
 
-/* Whether a pattern matches a name on its axis of the heap, apart from the root. */
-static bool matches_any(const pattern *p, const hd_heap *heap) {
+bool matches_any(const pattern *p, const hd_heap *heap) {
     uint32_t count = axis_count(heap);
     hd_axis axis;
     if (p->axis >= count) return false;

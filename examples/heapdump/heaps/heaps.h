@@ -29,6 +29,8 @@ void chosen_free(chosen *c);
 int choose_from(const arguments *a, const char *file, hd_dump *dump, chosen *c);
 int choose_again(const arguments *a, const heap_options *which, const chosen *from, chosen *c);
 int choose(const arguments *a, const char *file, chosen *c);
+/* Whether a pattern matches a name on its axis of the heap, apart from the root. */
+bool matches_any(const pattern *p, const hd_heap *heap);
 /* At the end of a command: reports each of --keep, --drop and --root that no name of its heaps matched. */
 void heaps_tell_unmatched(const arguments *a);
 int choose_quietly(const arguments *a, const char *file, chosen *c);

@@ -34,6 +34,14 @@ check "the row of a failed limit" "FAILED growth 100 106 +6.0% 105 app, malloc: 
 kinds() { "$tool" check "$@" "$data/heap-go.txt" "$data/heap-go.txt" | sed 1d | sed 's/.*iB  //; s/: at most.*//' | paste -sd';' | sed 's/;/; /'; }
 check "a file with two kinds of heaps: the live ones are checked" "-, go" "$(kinds)"
 check "... or those of --kind" "-, go, total" "$(kinds --kind total)"
+check "--site that matches no function in either file: status 1" "1 heapdump: --site: no function of base.json or six.json matches 'pars_'" "$(status "$tool" check --site 'pars_=1M' --site 'load=1M' base.json six.json) $(cat err)"
+check "... a type" "1 heapdump: --site: no type of base.json or six.json matches 'x'" "$(status "$tool" check --site 'type=x=1M' base.json six.json) $(cat err)"
+rows() { printf 'kind,stack,bytes\nlive,main,100\nlive,keep,1\npeak,main,%s\npeak,drop,1\n' "$1"; }
+rows 200 > before.csv && rows 300 > after.csv
+check "... a function of the peak is no mistake" "0 0" "$(status "$tool" check --site 'drop=1k' before.csv after.csv) $(wc -l < err)"
+check "the heading has the kind" "live heap of the last dump;peak heap of the last dump" "$(for k in live peak; do "$tool" check --kind $k before.csv after.csv | sed -n '1s/.*limit  //p'; done | paste -sd';')"
+check "a peak that grew beyond the limit: one line" "0 the peak of - grew beyond the limit, from 201 B to 301 B: --kind peak checks it" "$(status "$tool" check before.csv after.csv) $(sed '1,2d' out)"
+check "... no line if the kind was chosen, or the limit is larger" "0 0 0" "$(for o in '--kind peak' '--kind live' '--max-growth 60%'; do "$tool" check $o before.csv after.csv | grep -c 'beyond the limit' || :; done | paste -sd' ')"
 check "files of objects" 0 "$(status "$tool" check --max-total 1M "$seeds/fuzz_netcf/domains.txt" "$seeds/fuzz_netcf/domains.txt")"
 check "wrong usage" "2 2 2 2 2 2" "$(for o in --max-growth=x --max-growth=-1 --site=a --site=a=b --site='(=5' --max-total=0; do status "$tool" check $o base.json six.json; done | paste -sd' ')"
 check "a baseline without a second file: usage error" 2 "$(status "$tool" check base.json)"
