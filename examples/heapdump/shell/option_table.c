@@ -40,8 +40,8 @@ const option_row option_rows[] = {
     { "", "strict", NULL, take_flag, AT(input.strict), "stop at malformed input [skip it with a warning]" },
     { "", "soft", "strong|weak", take_soft, AT(input.soft_weak),
       "whether soft references of Java keep objects alive [strong]" },
-    { "", "layout", "compressed|wide|file", take_layout, AT(input.layout),
-      "sizes in Java dumps [by addresses of objects]\n"
+    { "", "layout", "LAYOUT", take_layout, AT(input.layout),
+      "Java sizes: compressed, wide or file [by addresses]\n"
       "compressed and wide: references have 4 or 8 bytes. file: the bytes of fields and elements in the file, with "
       "no headers or padding. Without this option, the distances between objects show the layout of the JVM." },
     { "", "decimal", NULL, take_flag, AT(input.decimal), "read sizes in .NET dumps as decimal [hexadecimal]" },
@@ -125,7 +125,7 @@ const option_row option_rows[] = {
       "profiles also have size, lifetime, heat and binary. In pprof profiles, each label is an axis. Recordings "
       "with --ages have age, and recordings with --threads have thread." },
     { "classes", "by", "package|loader", take_text, AT(view.by),
-      "add up the classes of each package, or of each class loader\n"
+      "add up classes by package, or by class loader\n"
       "A package or loader retains each object only once. Only heap dumps of Java VMs have class loaders." },
     { "pages", "by", "SITE", take_text, AT(view.by),
       "list by function, stack (call stack) or type [function]\n"

@@ -104,6 +104,8 @@ static int wrong_value(const option_row *o, const char *text) {
         { take_order, "expected bytes, blocks, self or name" },
         { take_kind, "expected live, peak, total or temporary" },
         { take_match, "expected process" },
+        { take_soft, "expected strong or weak" },
+        { take_layout, "expected compressed, wide or file" },
         { take_children, "expected no, all or REGEX; ^NAME$ matches a program with this name" },
         { take_metric, "expected a field of MemProf such as MaxLifetime, average, or average:FIELD" },
         { take_prune, "cold=P% with P from 0 to 100, min-bytes=N, or both with a comma between" },

@@ -103,7 +103,8 @@ done
 check "--format with the file's format" "$("$tool" info engine.json)" "$("$tool" info --format chrome engine.json)"
 for value in "min-bytes x=a number of bytes, such as 64k, 10M or 1G" "min-share 2=0 to 1, or a percentage such as 5%" \
   "top 0=a whole number from 1" "kind alive=live, peak, total or temporary" "sort size=bytes, blocks, self or name" \
-  "pid x=the number of a process" "frames no=all or hidden" "names-time 0=a number of seconds above 0"; do
+  "pid x=the number of a process" "frames no=all or hidden" "names-time 0=a number of seconds above 0" \
+  "soft x=strong or weak" "layout x=compressed, wide or file"; do
   option=${value%%=*}
   check "--${option% *} with a wrong value: the expected one" "2 heapdump: --${option% *} does not take '${option#* }' (expected ${value#*=}); see heapdump help tree" \
     "$(status "$tool" tree --${option/ /=} engine.json) $(cat err)"
