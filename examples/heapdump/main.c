@@ -398,7 +398,7 @@ static const command rows[] = {
                   "heapdump convert --to pprof -o app.pb app.json     # largest call stacks:\n"
                   "  heapdump rows -o own.csv app.pb\n"
                   "  sqlite3 -cmd '.import --csv own.csv r' :memory: \"SELECT sum(bytes), stack\n"
-                  "    FROM r WHERE kind = 'live' GROUP BY stack ORDER BY sum(bytes) DESC LIMIT 5\"" },
+                  "    FROM r WHERE kind = 'live' GROUP BY stack ORDER BY 1 DESC LIMIT 5\"" },
 
     { .name = "memprof", .run = run_memprof, .group = "MemProf", .brief = "list hot/cold hints",
       .summary = "list the records of a MemProf profile, or hot and cold hints",

@@ -308,8 +308,8 @@ const option_row option_rows[] = {
     { "", "at", "signal[=NAME]", take_times, AT(record.at),
       "the live heap when heapdump gets this signal [USR2]\n"
       "NAME is USR1, USR2, INT, TERM or HUP." },
-    { "", "children", "no|all|REGEX", take_children, AT(record.children),
-      "child processes to record [all]\n"
+    { "", "children", "WHICH", take_children, AT(record.children),
+      "child processes to record: no, all or a REGEX [all]\n"
       "--children no records only PROGRAM. A REGEX records the child processes with a matching program name." },
     { "", "same-user", NULL, take_flag, AT(record.same_user),
       "do not record processes that change their user\n"
