@@ -9,6 +9,8 @@
    for musl's loader, or of another class of ELF, cannot load it. A program linked with a sanitizer's runtime ends if
    another library comes first.
 
+   A program that cannot be recorded may end before heapdump sees it. So the process that starts it reports it.
+
    Nothing here allocates, and little of the stack is used, because a child of vfork runs on its parent's stack. A
    changed environment lies in pages of its own, which exec frees. A child of vfork leaves them to its parent, one
    page each time. */
@@ -24,8 +26,15 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+
+#include "missed.h"
 
 enum { EXEC_KEPT = 7, EXEC_BYTES = 16384 };
 
@@ -96,16 +105,35 @@ typedef struct exec_program {
     bool by_name;                /* the C library looks for a name without a slash in PATH */
 } exec_program;
 
+/* Writes the path of an open file. */
+static const char *exec_own(char own[32], int fd) {
+    char *last;
+    memset(own, 0, 32);
+    last = stpcpy(own, "/proc/self/fd/");
+    for (int n = fd / 10; n; n /= 10) last++;
+    do *last-- = (char)('0' + fd % 10);
+    while (fd /= 10);
+    return own;
+}
+
 /* Opens a program for reading, and never waits for a pipe. -1: not readable. */
 static int exec_open(int directory, const char *path) {
     enum { HOW = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
-    char own[32] = "/proc/self/fd/", *last = own + strlen(own);
+    char own[32];
     if (!path) return -1;
     if (*path || directory < 0) return openat(directory, path, HOW);
-    for (int n = directory / 10; n; n /= 10) last++;
-    do *last-- = (char)('0' + directory % 10);
-    while (directory /= 10);
-    return open(own, HOW);       /* even if it was opened without the right to read */
+    return open(exec_own(own, directory), HOW); /* even if it was opened without the right to read */
+}
+
+/* The name of an open program, without directories. */
+static void exec_name(int fd, char *name, size_t room) {
+    char own[32], *path = mmap(NULL, PATH_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *slash;
+    if (path == MAP_FAILED) return;
+    if (readlink(exec_own(own, fd), path, PATH_MAX - 1) > 0) {
+        slash = strrchr(path, '/');
+        strncpy(name, slash ? slash + 1 : path, room - 1);
+    }
+    munmap(path, PATH_MAX);
 }
 
 /* Opens the file that the C library would find in PATH. */
@@ -184,31 +212,47 @@ static bool exec_needs_sanitizer(int fd, const ElfW(Ehdr) *header, const ElfW(Ph
     return false;
 }
 
-/* Whether an ELF program cannot start with this library. */
-static bool exec_elf_refuses(int fd, const ElfW(Ehdr) *header) {
-    ElfW(Phdr) part;
-    if (header->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)) return true;
-    for (int i = 0; i < header->e_phnum; i++) {
-        off_t at = (off_t)(header->e_phoff + (size_t)i * sizeof part);
-        if (pread(fd, &part, sizeof part, at) != (ssize_t)sizeof part) return false;
-        if (part.p_type == PT_INTERP && exec_names_musl(fd, &part)) return true;
-        if (part.p_type == PT_DYNAMIC && exec_needs_sanitizer(fd, header, &part)) return true;
-    }
-    return false;
+/* Whether a program gets rights that its user lacks. Then its loader ignores LD_PRELOAD. */
+static bool exec_raises(int fd) {
+    struct stat st;
+    struct statfs of;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || fstatfs(fd, &of) || of.f_flags & ST_NOSUID ||
+        syscall(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+        return false;
+    return (st.st_mode & S_ISUID && st.st_uid != getuid()) ||
+           ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid()) ||
+           (getuid() && fgetxattr(fd, "security.capability", NULL, 0) > 0);
 }
 
-/* The same for any program. A script is followed to its interpreter, and so on. */
-static bool exec_refuses(const exec_program *program) {
+/* Whether an ELF program can join a recording, or the reason why not. */
+static uint32_t exec_elf_joins(int fd, const ElfW(Ehdr) *header) {
+    ElfW(Phdr) part;
+    bool has_loader = false;
+    if (header->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)) return JOIN_BITS;
+    for (int i = 0; i < header->e_phnum; i++) {
+        off_t at = (off_t)(header->e_phoff + (size_t)i * sizeof part);
+        if (pread(fd, &part, sizeof part, at) != (ssize_t)sizeof part) return JOIN_CAN;
+        if (part.p_type == PT_INTERP && exec_names_musl(fd, &part)) return JOIN_MUSL;
+        if (part.p_type == PT_DYNAMIC && exec_needs_sanitizer(fd, header, &part)) return JOIN_SANITIZER;
+        has_loader |= part.p_type == PT_INTERP;
+    }
+    if (exec_raises(fd)) return JOIN_RIGHTS;
+    return has_loader ? JOIN_CAN : JOIN_STATIC;
+}
+
+/* The same for any program, and its name if it cannot join. A script is followed to its interpreter, and so on. */
+static void exec_joins(const exec_program *program, join_missed *missed) {
     enum { SCRIPTS = 5, LINE = 256 }; /* limits of the system */
     union { ElfW(Ehdr) elf; char line[LINE]; } first;
     int fd = program->by_name && program->path && !strchr(program->path, '/') ?
         exec_open_by_name(program->path) : exec_open(program->directory, program->path);
-    bool is = false;
+    memset(missed, 0, sizeof *missed);
     for (int scripts = 0; fd >= 0; scripts++) {
         ssize_t n = pread(fd, &first, sizeof first - 1, 0);
         char *name = first.line + 2;
         if (n >= (ssize_t)sizeof first.elf && !memcmp(first.elf.e_ident, ELFMAG, SELFMAG))
-            is = exec_elf_refuses(fd, &first.elf);
+            missed->why = exec_elf_joins(fd, &first.elf);
+        if (missed->why) exec_name(fd, missed->program, sizeof missed->program);
         close(fd);
         fd = -1;
         if (n < 3 || memcmp(first.line, "#!", 2) || scripts == SCRIPTS) break;
@@ -217,13 +261,14 @@ static bool exec_refuses(const exec_program *program) {
         name[strcspn(name, " \t\n")] = 0;
         fd = exec_open(AT_FDCWD, name);
     }
-    return is;
 }
 
 /* An environment that replaces another. `bytes`: size of its pages. */
 typedef struct exec_passed {
     char **variables;
     size_t bytes;                /* 0: unchanged */
+    join_missed missed;          /* why 0: the program can be recorded, or is not to be recorded here */
+    int report;                  /* a connection to heapdump; -1: none */
 } exec_passed;
 
 /* Whether a list names the runtime of a sanitizer, which ends the program unless it comes first. */
@@ -275,7 +320,7 @@ static exec_given exec_look(char *const *variables) {
 
 /* The environment for a program. is_on: record it. */
 static exec_passed exec_pass(exec_program program, char *const *given, bool is_on) {
-    exec_passed passed = { (char **)(uintptr_t)given, 0 };
+    exec_passed passed = { .variables = (char **)(uintptr_t)given, .report = -1 };
     static char *const none[] = { NULL };
     const char *at;
     exec_given g;
@@ -286,13 +331,19 @@ static exec_passed exec_pass(exec_program program, char *const *given, bool is_o
     if (!given) given = none;    /* after clearenv */
     g = exec_look(given);
     at = exec_find(g.list, exec_library);
-    with = !exec_refuses(&program);
+    exec_joins(&program, &passed.missed);
+    with = !passed.missed.why || passed.missed.why == JOIN_STATIC || passed.missed.why == JOIN_RIGHTS;
+    if (!is_on || !g.ours) passed.missed.why = 0;
     if (with ? !is_on || !g.ours : !at) return passed;
     if (with && at == g.list + strspn(g.list, " :") && !g.any_missing && !exec_has_sanitizer(g.list)) return passed;
     n = (g.count + EXEC_KEPT + 2) * sizeof *passed.variables;
     passed.bytes = n + strlen(g.list) + strlen(exec_library) + 32;
     passed.variables = mmap(NULL, passed.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (passed.variables == MAP_FAILED) return (exec_passed){ (char **)(uintptr_t)given, 0 };
+    if (passed.variables == MAP_FAILED) {
+        passed.variables = (char **)(uintptr_t)given;
+        passed.bytes = 0;
+        return passed;
+    }
     text = exec_preload((char *)passed.variables + n, g.list, with);
     n = 0;
     for (size_t i = 0; i < g.count; i++)
@@ -303,8 +354,33 @@ static exec_passed exec_pass(exec_program program, char *const *given, bool is_o
     return passed;
 }
 
-static void exec_failed(const exec_passed *passed) {
+/* Reports a program that cannot be recorded to heapdump. `pid`: the process that runs the program. */
+static void exec_report(exec_passed *passed, pid_t pid) {
+    int saved = errno;
+    if (!passed->missed.why || !exec_kept[0]) return;
+    passed->missed.pid = pid;
+    passed->report = missed_report(exec_kept[0] + strlen(exec_names[0]), &passed->missed);
+    errno = saved;
+}
+
+/* Withdraws the report: exec failed. */
+static void exec_withdraw(const exec_passed *passed) {
+    int saved = errno;
+    if (passed->report >= 0)
+        send(passed->report, &passed->missed, sizeof passed->missed, MSG_NOSIGNAL | MSG_DONTWAIT);
+    errno = saved;
+}
+
+static void exec_end(const exec_passed *passed) {
+    int saved = errno;
+    if (passed->report >= 0) close(passed->report);
     if (passed->bytes) munmap(passed->variables, passed->bytes);
+    errno = saved;
+}
+
+static void exec_failed(const exec_passed *passed) {
+    exec_withdraw(passed);
+    exec_end(passed);
 }
 
 #endif

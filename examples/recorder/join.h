@@ -8,7 +8,11 @@
    root or from the user HEAPDUMP_USER. The reply to the first program named this user.
 
    A forked child already has the mapping and does not join. After exec a program joins again. If it cannot join, it
-   runs unrecorded; `heapdump` counts the processes that it sees and that did not join. */
+   runs unrecorded; `heapdump` counts the processes that it sees and that did not join.
+
+   A recorded process sees from the file of a program that it executes or spawns whether the program can join. If not,
+   the process connects and sends a join_missed. It gets no reply. The connection ends when exec succeeds. If exec
+   fails, the process first sends the join_missed again, which then does not count. */
 
 #ifndef JOIN_H
 #define JOIN_H
@@ -24,6 +28,16 @@ typedef struct join_request {
     char allocator[64];          /* an object with a malloc that comes before the recorder's, so the recorder sees
                                     none of its calls; empty: none; ".": the program */
 } join_request;
+
+/* Why a program cannot join. */
+enum { JOIN_CAN, JOIN_STATIC, JOIN_MUSL, JOIN_SANITIZER, JOIN_BITS, JOIN_RIGHTS, JOIN_REASONS };
+
+typedef struct join_missed {
+    uint32_t version, size;      /* size: of this struct */
+    int32_t own, pid;            /* the sender, and the process that runs the program, as the sender numbers them */
+    uint32_t why;                /* JOIN_STATIC or a later one */
+    char program[64];            /* its name, without directories */
+} join_missed;
 
 enum { JOIN_REFUSED, JOIN_RECORD };
 enum {

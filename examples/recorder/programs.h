@@ -9,43 +9,59 @@ static bool passes(void) {
 
 EXPORT int execve(const char *path, char *const *arguments, char *const *variables) {
     exec_passed passed = exec_pass((exec_program){ AT_FDCWD, path, false }, variables, passes());
-    int status = real.execve ? real.execve(path, arguments, passed.variables)
-                             : (int)syscall(SYS_execve, path, arguments, passed.variables);
+    int status;
+    exec_report(&passed, getpid());
+    status = real.execve ? real.execve(path, arguments, passed.variables)
+                         : (int)syscall(SYS_execve, path, arguments, passed.variables);
     exec_failed(&passed);
     return status;
 }
 EXPORT int execv(const char *path, char *const *arguments) { return execve(path, arguments, environ); }
 EXPORT int execvpe(const char *file, char *const *arguments, char *const *variables) {
     exec_passed passed = exec_pass((exec_program){ AT_FDCWD, file, true }, variables, passes());
-    int status = real.execvpe ? real.execvpe(file, arguments, passed.variables) : (errno = ENOSYS, -1);
+    int status;
+    exec_report(&passed, getpid());
+    status = real.execvpe ? real.execvpe(file, arguments, passed.variables) : (errno = ENOSYS, -1);
     exec_failed(&passed);
     return status;
 }
 EXPORT int execvp(const char *file, char *const *arguments) { return execvpe(file, arguments, environ); }
 EXPORT int fexecve(int fd, char *const *arguments, char *const *variables) {
     exec_passed passed = exec_pass((exec_program){ fd, "", false }, variables, passes());
-    int status = real.fexecve ? real.fexecve(fd, arguments, passed.variables) : (errno = ENOSYS, -1);
+    int status;
+    exec_report(&passed, getpid());
+    status = real.fexecve ? real.fexecve(fd, arguments, passed.variables) : (errno = ENOSYS, -1);
     exec_failed(&passed);
     return status;
 }
 EXPORT int execveat(int fd, const char *path, char *const *arguments, char *const *variables, int flags) {
     exec_passed passed = exec_pass((exec_program){ fd, path, false }, variables, passes());
-    int status = (int)syscall(SYS_execveat, fd, path, arguments, passed.variables, flags);
+    int status;
+    exec_report(&passed, getpid());
+    status = (int)syscall(SYS_execveat, fd, path, arguments, passed.variables, flags);
     exec_failed(&passed);
     return status;
 }
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                        const posix_spawnattr_t *how, char *const *arguments, char *const *variables) {
     exec_passed passed = exec_pass((exec_program){ AT_FDCWD, path, false }, variables, passes());
-    int status = real.posix_spawn ? real.posix_spawn(pid, path, actions, how, arguments, passed.variables) : ENOSYS;
-    exec_failed(&passed);
+    pid_t own;
+    int status;
+    if (!pid) pid = &own;
+    status = real.posix_spawn ? real.posix_spawn(pid, path, actions, how, arguments, passed.variables) : ENOSYS;
+    if (!status) exec_report(&passed, *pid);
+    exec_end(&passed);
     return status;
 }
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
                         const posix_spawnattr_t *how, char *const *arguments, char *const *variables) {
     exec_passed passed = exec_pass((exec_program){ AT_FDCWD, file, true }, variables, passes());
-    int status = real.posix_spawnp ? real.posix_spawnp(pid, file, actions, how, arguments, passed.variables) : ENOSYS;
-    exec_failed(&passed);
+    pid_t own;
+    int status;
+    if (!pid) pid = &own;
+    status = real.posix_spawnp ? real.posix_spawnp(pid, file, actions, how, arguments, passed.variables) : ENOSYS;
+    if (!status) exec_report(&passed, *pid);
+    exec_end(&passed);
     return status;
 }
 

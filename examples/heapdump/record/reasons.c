@@ -27,16 +27,27 @@ bool has_other_rights(pid_t pid) {
     return id[0] != geteuid() || id[1] != geteuid();
 }
 
+static const char *const reasons[JOIN_REASONS] = {
+    [JOIN_STATIC] = "linked statically",
+    [JOIN_MUSL] = "linked with musl",
+    [JOIN_SANITIZER] = "built with a sanitizer (record a build without it)",
+    [JOIN_BITS] = "a 32-bit program",
+    [JOIN_RIGHTS] = "runs with other rights (setuid, setgid, capabilities)" };
+
+const char *reason_given(const join_missed *missed) {
+    return missed->why < JOIN_REASONS ? reasons[missed->why] : NULL;
+}
+
 /* Why the system preloads nothing into a program: it runs with rights that its user lacks, or it is a 32-bit program.
    Two 32-bit entries of auxv are read as one entry with a large kind. NULL: neither. */
 static const char *system_reason(pid_t pid) {
-    static const char secure[] = "runs with other rights (setuid, setgid, capabilities)";
+    const char *secure = reasons[JOIN_RIGHTS];
     FILE *f = proc_open(pid, "auxv");
     unsigned long entry[2];
     const char *why = NULL;
     if (!f) return has_other_rights(pid) ? secure : NULL;
     while (!why && fread(entry, sizeof entry, 1, f) == 1 && entry[0] != AT_NULL) {
-        if ((uint64_t)entry[0] >> 32) why = "a 32-bit program";
+        if ((uint64_t)entry[0] >> 32) why = reasons[JOIN_BITS];
         else if (entry[0] == AT_SECURE && entry[1]) why = secure;
     }
     fclose(f);
@@ -128,12 +139,12 @@ const char *reason_of(const recording *r, pid_t pid, char preload[200]) {
     *preload = 0;
     if (why) return why;
     m = mapped_by(r, pid);
-    if (m.musl) return "linked with musl";
-    if (m.any && !m.library) return "linked statically";
+    if (m.musl) return reasons[JOIN_MUSL];
+    if (m.any && !m.library) return reasons[JOIN_STATIC];
     e = environment_of(r, pid, preload);
     if (e.read && e.preloads && !e.library) return NULL;
     *preload = 0;
-    if (m.sanitizer && !m.recorder) return "built with a sanitizer (record a build without it)";
+    if (m.sanitizer && !m.recorder) return reasons[JOIN_SANITIZER];
     if (is_elsewhere(pid)) return "in another root directory";
     if (e.read && !e.preloads && !e.joins) return "started with a cleared environment";
     if (e.read && !e.preloads) return "started without LD_PRELOAD";

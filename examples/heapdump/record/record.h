@@ -17,6 +17,7 @@ typedef struct joining {
     pid_t pid;
     uid_t uid;
     uint64_t since_us;
+    join_missed missed;          /* size 0: it sent none */
 } joining;
 
 enum { JOINING = SYMBOLS_MEANWHILE - 2 };
@@ -92,6 +93,7 @@ typedef struct unrecorded {
         char preload[200];       /* an LD_PRELOAD without the recorder; empty: not the reason */
     } *found;
     uint32_t count, next, refused_count;
+    uint32_t more;               /* number of programs that were reported when `found` was full */
     pid_t *refused;              /* processes left out by --children: their children are left out, too */
     struct joined { pid_t pid; uint64_t at_us; } joined[JOINING]; /* processes that joined lately */
     uint64_t next_us;            /* time of the next look */
@@ -171,12 +173,16 @@ void unrecorded_outside(recording *r, pid_t pid, const join_request *request);
 /* Whether a process got the region lately and does not record yet. */
 bool unrecorded_joins(const recording *r, pid_t pid);
 void unrecorded_shown(recording *r, pid_t pid);
+/* Notes a program that cannot join, as the process `from` said. */
+void unrecorded_missed(recording *r, pid_t from, const join_missed *missed);
 void unrecorded_look(recording *r, bool now);
 void unrecorded_free(recording *r);
 
 /* reasons.c */
 /* Why a process does not record. NULL: unknown, or its LD_PRELOAD, which is then in `preload`. */
 const char *reason_of(const recording *r, pid_t pid, char preload[200]);
+/* The reason that a join_missed gives. */
+const char *reason_given(const join_missed *missed);
 /* Whether a process can be inspected, or has other rights than ours. */
 bool is_visible(pid_t pid);
 bool has_other_rights(pid_t pid);

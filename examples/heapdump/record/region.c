@@ -292,7 +292,7 @@ static bool join_has_room(recording *r) {
         if (!is_silent(j)) continue;
         close(j->fd);
         j->fd = -1;
-        r->crowded++;
+        if (!j->missed.size) r->crowded++;
     }
     return join_place(r) != NULL;
 }
@@ -309,7 +309,7 @@ static void join_accept(recording *r) {
             close(fd);
             continue;
         }
-        *j = (joining){ fd, who.pid, who.uid, now_us() };
+        *j = (joining){ .fd = fd, .pid = who.pid, .uid = who.uid, .since_us = now_us() };
         if (is_ours(j)) continue;
         close(fd);
         j->fd = -1;
@@ -319,7 +319,6 @@ static void join_accept(recording *r) {
 /* Whether --children and --same-user allow recording this process. */
 static bool is_wanted(const recording *r, const joining *j, const char *program) {
     const arguments *a = r->a;
-    if (r->stopped) return false;
     if (a->record.same_user && j->uid != geteuid()) return false;
     if (j->pid == r->main) return true;
     return !a->record.no_children &&
@@ -367,6 +366,26 @@ static void join_gone(recording *r, const join_request *request) {
     snprintf(r->others.late_name, sizeof r->others.late_name, "%s", request->program);
 }
 
+/* Whether a client says that a program cannot join. The message counts at the connection's end, unless it came again,
+   because exec failed. */
+static bool join_misses(recording *r, joining *j, const void *message, ssize_t n) {
+    join_missed *m = &j->missed;
+    if (m->size) {
+        joining program = *j;
+        if (m->pid != m->own) program.pid = m->pid;
+        if (!n && is_wanted(r, &program, m->program)) unrecorded_missed(r, j->pid, m);
+        close(j->fd);
+        j->fd = -1;
+        return true;
+    }
+    if (n != sizeof *m) return false;
+    memcpy(m, message, sizeof *m);
+    m->program[sizeof m->program - 1] = 0;
+    if (m->version == JOIN_VERSION && m->size == sizeof *m) return true;
+    m->size = 0;
+    return false;
+}
+
 /* Reads a request and answers it. Its slot is freed first, so that others are served while its program file is
    copied. */
 static void join_answer(recording *r, joining *j) {
@@ -374,11 +393,11 @@ static void join_answer(recording *r, joining *j) {
     joining who = *j;
     join_reply reply;
     ssize_t n = recv(j->fd, &request, sizeof request, 0);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if ((n < 0 && (errno == EAGAIN || errno == EINTR)) || join_misses(r, j, &request, n)) return;
     j->fd = -1;
     if (n == sizeof request && request.version == JOIN_VERSION && request.size == sizeof request) {
         request.program[sizeof request.program - 1] = request.allocator[sizeof request.allocator - 1] = 0;
-        reply = reply_to(r, is_wanted(r, &who, request.program));
+        reply = reply_to(r, !r->stopped && is_wanted(r, &who, request.program));
         if (reply.answer == JOIN_RECORD) {
             symbols_begun(&r->names, (uint64_t)who.pid);
             timeline_begin(r); /* once the program runs, anyone may send requests to the recording */
@@ -424,10 +443,25 @@ void join_serve(void *user, const struct pollfd *from, uint32_t count) {
     if (any) join_accept(r);
 }
 
+/* Reads messages of programs that cannot join. At the end of a recording others get no answer. */
+static void join_read_missed(recording *r) {
+    join_request request;
+    for (joining *j = r->joining; j < r->joining + JOINING; j++) {
+        while (j->fd >= 0) {
+            ssize_t n = recv(j->fd, &request, sizeof request, 0);
+            if (n < 0 || !join_misses(r, j, &request, n)) break;
+        }
+        if (j->fd >= 0) close(j->fd), j->fd = -1;
+    }
+}
+
 void join_end(recording *r) {
+    enum { ROUNDS = 4 };         /* more than the listener's queue holds */
     if (r->listener < 0) return;
+    for (int i = 0; i < ROUNDS; i++) {
+        join_accept(r);
+        join_read_missed(r);
+    }
     close(r->listener);
     r->listener = -1;
-    for (int i = 0; i < JOINING; i++)
-        if (r->joining[i].fd >= 0) close(r->joining[i].fd), r->joining[i].fd = -1;
 }

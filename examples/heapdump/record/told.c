@@ -163,7 +163,7 @@ enum { NAMED = 5 };
 
 /* Reports processes with an LD_PRELOAD without the recorder, and the remedy. Returns the number of the others. */
 static uint32_t tell_displaced(const unrecorded *u) {
-    uint32_t others = 0, displaced = 0;
+    uint32_t others = u->more, displaced = 0;
     for (uint32_t i = 0; i < u->count; i++) {
         const char *preload = u->found[i].preload;
         if (!*preload) others++;

@@ -1,6 +1,7 @@
 /* heapdump record: processes below the program that do not record because they did not get the region: static
-   programs, and programs started with another environment, without descriptors or in another root. They are found by
-   looking into /proc now and then, so short-lived ones may be missed. */
+   programs, and programs started with another environment, without descriptors or in another root. Recorded processes
+   report programs that cannot join when they start them (join.h). Other processes are found by looking into /proc now
+   and then, so short-lived ones may be missed. */
 
 #include "record.h"
 
@@ -110,6 +111,30 @@ static bool may_record(const recording *r, pid_t pid) {
     return is_as_large(r, pid) || has_region(r, (uint64_t)pid, true);
 }
 
+static struct found *find(unrecorded *u, pid_t pid) {
+    forget(u, pid);
+    u->found = needed(realloc(u->found, (u->count + 1) * sizeof *u->found));
+    u->found[u->count] = (struct found){ .pid = pid };
+    return &u->found[u->count++];
+}
+
+/* A process that spawned a program numbers it as we do only if it numbers itself so. The program may have joined
+   against expectation. */
+void unrecorded_missed(recording *r, pid_t from, const join_missed *missed) {
+    enum { MOST = 4096 };
+    pid_t pid = missed->pid == missed->own ? from : missed->pid;
+    struct found *f;
+    if (pid <= 0 || is_refused(r, from) || is_refused(r, pid)) return;
+    if (pid != from && (missed->own != from || unrecorded_joins(r, pid) || has_record(r, pid))) return;
+    if (r->others.count >= MOST) {
+        r->others.more++;
+        return;
+    }
+    f = find(&r->others, pid);
+    f->why = reason_given(missed);
+    snprintf(f->name, sizeof f->name, "%.63s", missed->program);
+}
+
 static void visit(recording *r, pid_t pid, uint64_t now) {
     unrecorded *u = &r->others;
     char path[64], name[64];
@@ -122,10 +147,7 @@ static void visit(recording *r, pid_t pid, uint64_t now) {
     }
     if (stat(path, &st) || (r->a->record.same_user && st.st_uid != geteuid()) || joined_just_now(r, pid, now)) return;
     if (!program_of(pid, name)) return;
-    forget(u, pid);
-    u->found = needed(realloc(u->found, (u->count + 1) * sizeof *u->found));
-    f = &u->found[u->count++];
-    f->pid = pid;
+    f = find(u, pid);
     f->why = reason_of(r, pid, f->preload);
     memcpy(f->name, name, sizeof name);
 }

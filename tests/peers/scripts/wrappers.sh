@@ -69,6 +69,8 @@ for kind in address thread; do
   for how in execve execvp posix_spawn; do
     check "... started by $how, it runs" "0 0" "$(ASAN_OPTIONS=detect_leaks=0 rec -o built.json -- ./wrappers $how $PWD/built-$kind) $(said 'does not come first')"
   done
+  check "... and a message gives the reason, even if it is short" "0 1" \
+    "$(rec -o built.json -- dash -c './wrapper work; exit 0') $(said "^heapdump: 1 process was not recorded: built-$kind ([0-9]*): built with a sanitizer (record a build without it)\$")"
   check "... and a message gives the reason" "0 1" "$(rec -o built.json -- ./wrapper sleep) $(said "wrapper\|built-$kind ([0-9]*): built with a sanitizer")"
 done
 check "a program that another recording records stays with it" "0 1: 100 of 100000" \
@@ -84,9 +86,27 @@ done
 reason() { check "$1: the message has the reason" "0 1" "$(rec -o reason.json -- dash -c "$2; exit 0") $(said "^heapdump: 1 process was not recorded: $3\$")"; }
 gcc -w -static "$sources/wrappers.c" -o statically
 cp wrappers wrappers-sleeps
+# Programs that live only a moment: the program that starts them reports them.
+brief() { check "$1: the message has the reason" "0 1" "$(rec -o reason.json -- "${@:3}") $(said "^heapdump: $2\$")"; }
+brief "20 short static programs" '20 processes were not recorded:\( statically ([0-9]*): linked statically;\)\{5\} \.\.\.' \
+  dash -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do ./statically work; done; exit 0'
+for how in execve execvp fexecve fexecve-path execveat execveat-in posix_spawn posix_spawnp; do
+  brief "a short static program, started by $how" '1 process was not recorded: statically ([0-9]*): linked statically' \
+    ./wrappers $how "$PWD/statically"
+done
+cp statically not_executable && chmod a-x not_executable
+check "a static program that cannot be executed: no message" "9 0" \
+  "$(rec -o reason.json -- dash -c './wrappers execve ./not_executable; exit 9') $(said 'not_executable')"
+check "... nor by posix_spawn" "9 0" "$(rec -o reason.json -- ./wrappers posix_spawn ./not_executable) $(said 'not_executable')"
+check "a short static program that --children excludes: no message" "0 0" \
+  "$(rec --children dash -o reason.json -- dash -c './statically work; exit 0') $(said 'statically')"
+check "... with --children no, too" "0 0" "$(rec --children no -o reason.json -- dash -c './statically work; exit 0') $(said 'statically')"
 reason static './statically sleep' 'statically ([0-9]*): linked statically'
 reason "a cleared environment" './wrappers raw "" /bin/sleep 1' 'sleep ([0-9]*): started with a cleared environment'
 if [ "$(id -u)" = 0 ]; then
+  cp wrappers short_raised && chown nobody short_raised && chmod u+s short_raised
+  brief "a short program, setuid for another user" '1 process was not recorded: short_raised ([0-9]*): runs with other rights (setuid, setgid, capabilities)' \
+    dash -c './short_raised work; exit 0'
   cp /bin/sleep raised && chown nobody raised && chmod u+s raised
   reason "setuid for another user" './raised 1' 'raised ([0-9]*): runs with other rights (setuid, setgid, capabilities)'
   if dir=$(mktemp -d) && chmod 777 "$dir" && cp /bin/sleep "$dir/raised" && chmod 4755 "$dir/raised" && setpriv --reuid nobody --clear-groups test -x "$tool" 2> /dev/null; then
@@ -116,6 +136,7 @@ if need musl-tools; then
       check "... $to, started by $how through PATH, runs" "0 0" "$(PATH=$PWD:$PATH rec -o musl.json -- ./wrappers $how $to) $(said 'Error')"
     done
   done
+  brief "a short musl program" '1 process was not recorded: for_store ([0-9]*): linked with musl' dash -c './for_store work; exit 0'
   reason musl './for_store sleep' 'for_store ([0-9]*): linked with musl'
   check "musl programs and their children: the messages have the reasons" "0 1 1" \
     "$(rec -o reason.json -- dash -c './for_store execve ./wrappers-sleeps; exit 0') $(said '^heapdump: 2 processes were not recorded:.* for_store ([0-9]*): linked with musl') $(said 'wrappers-sleeps ([0-9]*): started without LD_PRELOAD')"
