@@ -53,8 +53,8 @@ static const command rows[] = {
       "program freed everything before the end, the command lists the heap at its peak. A block is attributed to "
       "the innermost function on the call stack that is not an allocator, a container, strdup or a similar helper. "
       "The callers of this function follow on the next lines. In sampled dumps, the command ignores figures below "
-      "two standard errors. For recordings with --ages, the list also shows bytes older than one minute. The line "
-      "'not listed' sums up all other functions.\n"
+      "two standard errors. For recordings with --ages, the list also shows how many bytes are older than one "
+      "minute. The line 'not listed' sums up all other functions.\n"
       "If the input is a snapshot of objects, the command lists the objects with the largest retained size, each "
       "with a path from a GC root. For example, the list has a Map with a million entries, but not the object that "
       "refers to the Map. Large classes follow, each with the path that most objects of the class share. If the "
@@ -321,8 +321,8 @@ static const command rows[] = {
       "The column 'holds' counts call stacks: 'contexts' have own bytes, and 'entries' have bytes with callees. The "
       "kind of the heap follows, unless it is live.\n"
       "For a recording, heapdump info also shows the parts of the RSS of each process: live blocks, the allocator's "
-      "other memory, stacks, mapped files, other anonymous mappings, and the recorder. The figures are the last "
-      "ones that heapdump read before the dump. Use --all or --dump to see the figures of every dump.",
+      "other memory, stacks, mapped files, other anonymous mappings, and the recorder. heapdump shows the last "
+      "figures that were read before the dump. Use --all or --dump to see the figures of every dump.",
       .options = "all bytes json csv" HEAPS, .examples = "heapdump info server.json" },
     { .name = "validate", .run = run_validate, .brief = "check the format",
       .summary = "check that a file is well-formed, and list each error", .usage = "[OPTIONS] FILE...",
@@ -370,7 +370,7 @@ static const command rows[] = {
       "at a time. If the files are pipes, heapdump gets the format only from the first pipe; --to is safer.\n"
       "If a file cannot be read, heapdump prints a message and omits the file. A heap is omitted too if the sum "
       "would have more than 2^64 bytes, or blocks with more than 8 properties (such as age and thread). The exit "
-      "status is then 1; with --strict, nothing is written.",
+      "status is then 1. With --strict, heapdump then writes no output file.",
       .options = "all to memprof-version like full-schema hot-cold-schema prune base add-to"
                  CUTOFFS("default: everything is listed") WORK NAMES HEAPS,
       .examples = "heapdump merge -o fleet.json host*.json\n"
@@ -386,7 +386,7 @@ static const command rows[] = {
       "by call stack, convert the file to pprof first, as in the last example.\n"
       "heapdump can read such a table like any other file, with all heaps. The table has no attributes of processes "
       "and allocators, such as the RSS. If a file cannot be read, heapdump prints a message and omits the file; the "
-      "exit status is then 1. With --strict, nothing is written then. heapdump reads each file twice, first to find "
+      "exit status is then 1. With --strict, heapdump writes no file. heapdump reads each file twice, first to find "
       "the names of the columns. A pipe is read once, and its contents stay in memory.",
       .options = "label json-lines" WORK NAMES HEAPS,
       .examples = "heapdump rows --label host=a1 --label day=2026-11-22 -o a1.csv.zst *.pb.gz\n"
@@ -435,7 +435,7 @@ static const command rows[] = {
       "programs and libraries after --binary; you can repeat --binary. If the input is an indexed profile, heapdump "
       "writes this profile again, for example in another version.\n"
       "If a file cannot be read, heapdump prints a message and omits the file; the exit status is then 1. With "
-      "--strict, nothing is written then.",
+      "--strict, heapdump writes no output file.",
       .options = "binary" LIMITS " memprof-version like full-schema hot-cold-schema prune base format strict output",
       .examples = "heapdump index --binary app --binary libapp.so -o app.memprof run*.memprofraw\n"
                   "heapdump index --base app.profdata --binary app -o new.profdata app.memprofraw\n"
