@@ -6872,7 +6872,8 @@ static hd_status hd__in_fail(const hd_in *in, const hd__packed *packed, hd_error
     if (packed && packed->refused) return hd__packed_no_memory(packed, err);
     if (packed && !packed->failed)
         return hd__fail_at(err, HD_MALFORMED, offset, line,
-                           "the %s stream is damaged or cut off in its first %u bytes, or other data follows it",
+                           "the %s stream is damaged or cut off in its first %u bytes, or other data follows it "
+                           "(the offset counts unpacked bytes)",
                            packed->unpacker->name, packed->at);
     if (packed) in = &packed->in;
     if (in->source & HD__IN_SHORT)

@@ -55,7 +55,7 @@ check "gzip: several members and trailing zeros" "nothing wrong" "$("$tool" vali
 for rubbish in x 'garbage and more'; do
   { cat members.gz; printf %s "$rubbish"; } > rubbish.gz
   check "gzip with trailing bytes: the content before them, and a warning" "0 1" \
-    "$(status "$tool" info rubbish.gz) $(grep -c 'warning: the gzip stream is damaged .*, or other data follows it' err)"
+    "$(status "$tool" info rubbish.gz) $(grep -c 'warning: the gzip stream is damaged .*, or other data follows it (the offset counts unpacked bytes)' err)"
   check "... validate reports them, and --strict refuses the file" "1 1" "$(status "$tool" validate rubbish.gz) $(status "$tool" info --strict rubbish.gz)"
 done
 "$tool" merge -o unasked.raw raw.zst raw.xz 2> err
