@@ -53,7 +53,8 @@ static size_t other_facts(const hd_dump *dump, const hd_format *to) {
 /* Parts of a file that the written format cannot hold. */
 typedef struct left_out {
     uint32_t lost;               /* HD_LACKS_ flags */
-    size_t kinds, dumps;         /* heaps of other kinds, and of earlier dumps */
+    size_t kinds, dumps;         /* heaps of other kinds, and of earlier dumps (without peaks) */
+    size_t peaks;                /* of earlier dumps */
     size_t scalars, facts;
 } left_out;
 
@@ -73,9 +74,10 @@ static void warn_lost(const char *to, const left_out *l) {
     uint32_t lost = l->lost;
     const char *between = "";
     if (lost & HD_LACKS_TYPES) lost &= ~(uint32_t)HD_LACKS_AXES; /* types are the second axis */
-    if (!lost && !l->kinds && !l->dumps && !l->scalars && !l->facts) return;
+    if (!lost && !l->kinds && !l->dumps && !l->peaks && !l->scalars && !l->facts) return;
     display(stderr, "heapdump: %s cannot store these, and leaves them out: ", to);
     between = print_count(between, "heaps of other kinds", l->kinds, "; select with --kind");
+    between = print_count(between, "heaps at the peak", l->peaks, "; select with --kind peak");
     between = print_count(between, "heaps of earlier dumps", l->dumps, "; select with --dump");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (lost >> i & 1) display(stderr, "%s%s", between, words[i]), between = ", ";
@@ -103,6 +105,12 @@ static size_t keep_last_dump(chosen *c) {
     return before - kept;
 }
 
+static size_t peaks_in(const chosen *c) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->count; i++) n += c->heaps[i].kind == HD_HEAP_PEAK;
+    return n;
+}
+
 /* Copies the heaps that the format can hold. A format of one kind gets the live heaps, or else the peaks, and so on.
    A format of one dump gets the last dump of each process. To be freed. */
 static hd_heap *heaps_held(const hd_heap *from, size_t *count, uint32_t lacks, left_out *l) {
@@ -114,7 +122,9 @@ static hd_heap *heaps_held(const hd_heap *from, size_t *count, uint32_t lacks, l
     for (size_t i = 0; i < *count; i++)
         if (!(lacks & HD_LACKS_KINDS) || from[i].kind == least) heaps[some.count++] = from[i];
     l->kinds = *count - some.count;
+    l->peaks = peaks_in(&some);
     if (lacks & HD_LACKS_DUMPS) l->dumps = keep_last_dump(&some);
+    l->peaks -= peaks_in(&some), l->dumps -= l->peaks;
     *count = some.count;
     return heaps;
 }

@@ -114,6 +114,10 @@ for file in names.csv starts.csv; do
   check "pprof cannot hold both: the message asks for one" "1 1" "$(status "$tool" convert --to pprof -o both.pb $file) $(grep -c 'one dump of one process: choose dump' err)"
 done
 
+printf '%s\n' process,pid,dump,time,allocator,kind,stack,bytes 'A,7,d1,2026-01-01T00:00:01Z,malloc,peak,main;f,100' \
+  'A,7,d2,2026-01-01T00:00:03Z,malloc,live,main;f,50' > peak.csv
+check "to pprof: the peak of an earlier dump is named, with its option" 1 "$("$tool" convert --to pprof -o peak.pb peak.csv 2>&1 | grep -c 'leaves them out: heaps at the peak (1; select with --kind peak)')"
+
 # Binary formats are not written to a terminal; text is.
 terminal() { # COMMAND...: its status, number of messages, and bytes on the terminal
   PYTHONPATH=$common_root/tests/peers/lib python3 -B -c '
