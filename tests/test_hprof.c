@@ -392,7 +392,7 @@ static void names_are_those_of_threads_and_constants(void **state) {
         bool thread = i % 2;
         jvm_file f = begin_dump("1.0.2", &jvm_compressed, 0x1c, name);
         jvm_slot_of field = { name[3], 2, 0 }, text[] = { { 0, 2, 0 }, { 0, 10, 0 }, { 0, 8, 0 } }, slot[2] = { { 0, 2, 0 } };
-        shown shown = { NULL, 0, 0 };
+        shown want = { NULL, 0, 0 };
         hd_dump *dump;
         size_t k = i / 2;
         jvm_close(&f);
@@ -410,13 +410,13 @@ static void names_are_those_of_threads_and_constants(void **state) {
         jvm_put_root(&f, 0x08, f.next - 24, 7, 0);
         end_dump(&f);
         dump = read_file(&f);
-        say(&shown, "17 Color");
-        say_value(&shown, &(hd_value){ .kind = HD_VALUE_NAME, .text = hd_cstr(names[k].shown) });
-        say(&shown, ": name->14, name->16\ninternal 17: thread%s%s\n", thread && *names[k].shown ? " " : "",
+        say(&want, "17 Color");
+        say_value(&want, &(hd_value){ .kind = HD_VALUE_NAME, .text = hd_cstr(names[k].shown) });
+        say(&want, ": name->14, name->16\ninternal 17: thread%s%s\n", thread && *names[k].shown ? " " : "",
             thread ? names[k].shown : "");
-        assert_text(text_from(dump, 17, false), shown.data);
+        assert_text(text_from(dump, 17, false), want.data);
         hd_dump_free(dump);
-        free(shown.data);
+        free(want.data);
     }
 }
 

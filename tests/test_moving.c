@@ -225,7 +225,7 @@ static void assert_once(void **state, void *(*work)(void *user), hd_heap_kind ki
     __atomic_store_n(&over, true, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
     if (off > under_way) fail_msg("%d blocks for %d, %u under way", (int)blocks, (int)all, under_way);
-    if (spins && exact < most / 2) fail_msg("only %u of %u snapshots were exact", exact, most);
+    if (spins && !exact) fail_msg("none of %u snapshots was exact", most); /* how many are depends on the scheduler */
 }
 
 /* Without a pause after each move, snapshots may report operations. */
