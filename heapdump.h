@@ -1388,9 +1388,9 @@ typedef struct hd_tree_row {
     uint64_t unlisted;           /* the entry may have up to this number of additional bytes (hd_rows.unlisted); 0 for
                                     <other> */
     /* True if a program can print this row on the line of its parent. If `folds` is true, the row is the only child
-       of its parent, and both rows have the same bytes, blocks, standard error and `unlisted`. If `folds` is true,
-       the row is also a function, or a node on the axis of its parent, or a node without children. `folds` is false
-       for children of the total, for <other>, and if every_route is set. */
+       of its parent, and both rows have the same bytes, blocks, standard error and `unlisted`. Such a row
+       shows a function, or has no children, or has the same axis as its parent (for example both show types).
+       `folds` is false for children of the total, for <other>, and if every_route is set. */
     bool folds;
 } hd_tree_row;
 
@@ -1771,7 +1771,7 @@ HEAPDUMP_API hd_status hd_graph_merge(const hd_graph *const *graphs, size_t coun
    references. Each function takes time linear in the number of references, and some bytes of memory per object. The
    functions in >>graph.dominators compute the retained size of every single object. */
 
-/* A number of objects and the sum of their shallow sizes. */
+/* How many objects a group has, and the sum of their shallow sizes. */
 typedef struct hd_total {
     uint64_t objects;            /* number of objects that the file describes */
     uint64_t bytes;
@@ -3878,7 +3878,7 @@ HEAPDUMP_API hd_status hd_memprof_profile(const hd_memprof_raw *raw, const hd_me
    Indexed profiles, which clang reads to optimize a program. An indexed profile has a record for each function. The
    key of a record is a hash of the function's name (GUID). A record has a block for each call stack of an allocation
    in the function. Allocations in functions that are inlined into the function of the record count too. A record also
-   has the calls in the function that lead to allocations (call sites). Two formats of indexed profiles exist. LLVM's
+   has the call sites of the function: calls of functions that allocate. Two formats of indexed profiles exist. LLVM's
    format is a part of an indexed PGO profile, and has five versions. The format of the RFC also has names and files
    of functions. Source: llvm-memprof-rfc, "Memprof extensions for the indexed profile format" to "Profile Data
    matching in IR"; AS-SHIPPED; LLVM-22. */
@@ -4043,7 +4043,7 @@ HEAPDUMP_API uint32_t hd_memprof_index_frame(void *namer, const hd_memprof_addre
    A function that reads an indexed profile. */
 
 /* Reads an indexed profile, in versions 0 to 4 of LLVM 16 to 22, or in the format of the RFC. In version 4, names of
-   accessed data may be compressed. An unpacker for gzip in hd_options decompresses the names. Without this unpacker,
+   accessed data may be compressed. hd_options.unpackers must then have an unpacker for gzip. Without this unpacker,
    a warning reports that the names are missing, but the compressed names are kept for writing. In lenient mode,
    malformed pieces are left out with a warning. A malformed LLVM header, schema or table offset is always an error.
    Errors: HD_UNKNOWN_FORMAT; HD_UNSUPPORTED (an unknown version; an indexed profile without a memprof section);
@@ -4547,9 +4547,10 @@ HEAPDUMP_API const hd_format *hd_format_at(size_t index);
 
    This file is the whole library, and no part of it is generated. A programmer reads the same file that the compiler
    reads, the debugger shows, and a bug report names. With a generator, people would edit other files than the file
-   that they debug. The disadvantage is a large file. So the file is divided into rooms with walls (below), and
-   switches leave out groups of rooms. `tests/rooms.sh --split DIR` writes each room to its own file. Compile time and
-   size with gcc 12 for x86-64 (seconds of processor time, KiB of code and constants; `make bench-compile`):
+   that they debug. The disadvantage is a large file. So the file has sections with rules of access (rooms, see
+   below), and HEAPDUMP_NO_... switches leave out groups of rooms. `tests/rooms.sh --split DIR` writes each room to
+   its own file. Compile time and size with gcc 12 for x86-64 (seconds of processor time, KiB of code and constants;
+   `make bench-compile`):
 
                                        -O0               -O2
        everything                    3.6 s  1076 KiB  21.2 s  891 KiB
