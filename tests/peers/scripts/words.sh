@@ -71,6 +71,7 @@ cp "$data/trace-viewer/two-dumps.json" server.json
 for f in before between after; do cp "$data/node-small.heapsnapshot" $f.heapsnapshot; done
 cp "$data/detached.heapsnapshot" page.heapsnapshot
 for f in heapdump.sqlite3.1234 big host1 host2 base new app; do cp trace.json $f.json; done
+for f in base new; do sed -i '0,/"sqlite3+0x[0-9a-f]*"/s//"Cache::open"/' $f.json; done
 mkdir host3 && cp trace.json host3
 cp "$data/pprof-go.pb" host1a.pb
 cp "$data/pprof-go.pb" app.pb
