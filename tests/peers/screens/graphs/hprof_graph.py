@@ -50,6 +50,8 @@ class Hprof(Graph):
             raise Unreadable("an id twice, or a class without a record")
         self.described, self.number_of_class, self.fields, self.threads = len(self.items), {}, {}, {}
         self.name_classes()
+        self.system_loader = next((id for c in f.items if isinstance(c, Class) and f.name(c.id) == "java/lang/ClassLoader"
+                                   for field, type, id in c.statics if type == 2 and f.string(field) == "scl"), 0)
         sizes = Sizes(f)
         self.layout = sizes.layout
         raw = [self.references(x) for x in self.items]
@@ -142,6 +144,9 @@ class Hprof(Graph):
             holds = next((HOLDS[n] for n in map(self.file.name, (c.id for c in self.file.line(x.of))) if n in HOLDS), STRONG)
             refs = [(id, holds if (of, name) == ("java/lang/ref/Reference", "referent") else STRONG, name, None)
                     for of, name, type, id in self.values_of(x) if type == 2]
+            loader = self.file.dumped[x.of].loader
+            if loader not in (0, self.system_loader):  # the JVM and the system's loader keep their own classes
+                refs.append((x.of, STRONG, "<class>", None))
         else:
             refs = []
         return [r for r in refs if r[0]]
