@@ -98,7 +98,7 @@ sums = all(d["retained"] == d["bytes"] + sum(r["retained"] for r in d["dominated
 print(len(objects) if there == back and down == up and sums and len(there) > 300 else (there ^ back, down ^ up, sums))')"
 check "object: an omitted object" "id 0 <not described> no record describes it" \
   "$("$tool" object small.dartheap 0 | head -n 1 | squeezed)"
-for id in '' 108 0x10 1x abc 99999999999999999999 4294967295 18446744073709551615 ' 1' +1; do
+for id in '' 108 0xffff0000 1x abc 99999999999999999999 4294967295 18446744073709551615 ' 1' +1; do
   check "object: an unknown id '$id'" "1 0 heapdump: small.dartheap: no object has the id '$id'" \
     "$(status "$tool" object small.dartheap "$id") $(wc -c < out) $(cat err)"
 done

@@ -4,10 +4,11 @@ A path that is too long omits steps ("… 3 more" or "… 3") and classes after 
 The last variable is kept as long as it fits next to the end of the path, and then the root as long as it fits next
 to both. If no other name is shown, the same holds for the last property."""
 import re
-from steps import MORE, split
+from steps import MORE, split, without_package
 from text import like
 from told import clean, judge
 
+OF_JAVA = "java.", "javax.", "jdk.", "sun.", "com.sun."  # few know the static fields of Java's library
 END, WITH_ROOT = 8, 12           # columns that the end of a path keeps next to a variable, and next to variable and root
 
 
@@ -15,7 +16,7 @@ def known(g):
     """Names of variables; of properties; names that may be properties; names that may be variables."""
     if "known" not in g.cache:
         if g.format != "heapsnapshot":
-            names = set(), {clean(r.name) for refs in g.refs for r in refs if r.name}, set(), set()
+            names = set(), {clean(r.name) for refs in g.refs for r in refs if r.name and not r.name.startswith(OF_JAVA)}, set(), set()
         else:
             names = tuple({clean(r.name) for refs, kinds in zip(g.refs, g.edge_types) for r, k in zip(refs, kinds)
                            if k in of and r.name and not r.name.isdigit()} for of in (("context",), ("property", "shortcut"), ("internal", "hidden")))
@@ -77,9 +78,20 @@ def shown_later(out, whole, last, names):
     return {later[-1]: out[later[-1]]} if later else last
 
 
+def on_terminal(g, step):
+    """A step as a terminal shows it: classes of Java without their package."""
+    if g.format == "hprof":
+        for name in sorted({n for n, _ in g.classes if "." in n and n in step}, key=len, reverse=True):
+            step = re.sub(rf"(^|: |\[\] |list of \d+ |tree of ){re.escape(clean(name))}(?=$|[ ,])",
+                          lambda m: m[1] + clean(without_package(name)), step)
+    return step
+
+
 def kept(report, g, raw, columns, shown, whole, beside, rooted=True):
     """beside: columns of the line outside the path; rooted: whether the path begins with a root."""
     whole = [clean(s) for s in split(" › ".join(whole))]
+    if columns:
+        whole = [on_terminal(g, s) for s in whole]
     out = align(shown, whole)
     if not judge(report, "path on a terminal", raw, [("other steps than in JSON", out is not None)], whole) or not columns:
         return

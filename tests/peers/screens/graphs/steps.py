@@ -73,6 +73,11 @@ def shows_names(shown, cls, scope, own):
     return bool(scope) and (shows(shown, f"{cls}  ({scope})") or shows(shown, f"{cls} ({scope})"))
 
 
+def without_package(name):
+    """"java.util.Map$Entry" -> "Map$Entry"."""
+    return name[name.rfind(".", 0, -1) + 1:]
+
+
 def shows_object(g, shown, o):
     if shown is None:
         return True
@@ -81,7 +86,8 @@ def shows_object(g, shown, o):
         if cls == "java.lang.Class" and g.names[o]:
             return shows(shown, f"class {g.names[o]}")
         count = ", " + g.values[o].text if g.values[o].tag == 7 else ""
-        return shows_names(shown, cls, scope, f"{cls} {g.names[o]}" if g.names[o] else cls + count)
+        return any(shows_names(shown, c, scope, f"{c} {g.names[o]}" if g.names[o] else c + count)
+                   for c in (cls, without_package(cls)))  # on a terminal without the package
     own = g.names[o] if g.names and g.names[o] and (g.types[o] == "closure" or is_engine(g, o)) else None
     return shows_names(shown, cls, scope, own)
 

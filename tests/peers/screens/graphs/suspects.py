@@ -26,6 +26,8 @@ def is_user(g, o):
     """A program's own object: not the engine's, and not a mere part of others."""
     if o >= g.described:
         return False
+    if g.format == "hprof" and g.class_of(o)[0] == "java.lang.Class":
+        return False                           # its static fields are unrelated
     if g.format != "heapsnapshot":
         return g.format != "dart" or bool(g.class_of(o)[1]) or g.class_of(o)[0] not in VM
     return g.types[o] not in DATA and not is_engine(g, o) and not g.names[o].startswith("Node / ")
@@ -132,7 +134,8 @@ def suspect_json(report, s, row, others):
     exact = "shared" not in row and not s.known
     for b in row["below"]:
         c = b["class"], b.get("scope", "")
-        least, most = (sum(g.class_of(p) == c for p in some) for some in (sure, sure | may))
+        parts = slice(0, 1 if g.format == "hprof" else 2)  # classes of several loaders are one
+        least, most = (sum(g.class_of(p)[parts] == c[parts] for p in some) for some in (sure, sure | may))
         named = sum(g.class_of(p) == c and g.name_of(p) == b.get("name") for p in sure | may)
         least = 0 if s.known and (b["class"] in MACHINE or not s.kept(o) or in_list(g, o) or o in (g.users or ())) else least
         judge(report, "suspect", (row["id"], b), [("objects below it", b["objects"] == least if exact else least <= b["objects"] <= most),
