@@ -340,6 +340,58 @@ static void damaged_collections_have_no_count(void **state) {
     }
 }
 
+/* Counts of collections are int or long. If the value of a String is a collection, the String has no text: slots are
+   no characters. */
+static void a_count_is_no_text(void **state) {
+    (void)state;
+    static const char *const names[] = { "java/lang/String", "java/util/ArrayList", "[Ljava/lang/Object;" };
+    static const struct { uint8_t type; uint32_t kind; } counts[] = {
+        { 8, HD_VALUE_NONE }, { 5, HD_VALUE_NONE }, { 4, HD_VALUE_NONE }, { 9, HD_VALUE_NONE },
+        { 10, HD_VALUE_LENGTH }, { 11, HD_VALUE_LENGTH } };
+    static uint64_t nulls[60000];
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        jvm_file f = jvm_begin("1.0.2", 8);
+        jvm_slot_of list[] = { { jvm_put_string(&f, "size"), counts[i].type, 1 },
+                               { jvm_put_string(&f, "elementData"), 2, 0x100000 } },
+                    string[] = { { jvm_put_string(&f, "value"), 2, 0x200000 } };
+        hd_dump *dump;
+        for (unsigned k = 0; k < 3; k++) jvm_put_load(&f, k + 1, class_id(k), jvm_put_string(&f, names[k]));
+        jvm_open(&f, 0x1c);
+        jvm_put_class(&f, (jvm_class_dump){ .id = class_id(0), .fields = 1 }, string);
+        jvm_put_class(&f, (jvm_class_dump){ .id = class_id(1), .fields = 2 }, list);
+        jvm_put_class(&f, (jvm_class_dump){ .id = class_id(2) }, NULL);
+        jvm_put_objects(&f, 0x100000, class_id(2), 60000, nulls);
+        jvm_put_instance(&f, 0x200000, class_id(1), 2, list);
+        jvm_put_instance(&f, 0x300000, class_id(0), 1, string);
+        dump = read_file(&f);
+        assert_int_equal(value_of(dump, 0x200000).kind, counts[i].kind);
+        assert_int_equal(value_of(dump, 0x300000).kind, HD_VALUE_NONE);
+        hd_dump_free(dump);
+    }
+}
+
+/* A list that is a Byte, too, has a byte as its value, and slots. It is no text either. */
+static void a_byte_with_slots_is_no_text(void **state) {
+    (void)state;
+    static const char *const names[] = { "java/lang/String", "java/lang/Byte", "java/util/ArrayList", "[Ljava/lang/Object;" };
+    static uint64_t nulls[60000];
+    jvm_file f = jvm_begin("1.0.2", 8);
+    jvm_slot_of value[] = { { jvm_put_string(&f, "value"), 8, 5 } }, string[] = { { value->name, 2, 0x200000 } };
+    hd_dump *dump;
+    for (unsigned k = 0; k < 4; k++) jvm_put_load(&f, k + 1, class_id(k), jvm_put_string(&f, names[k]));
+    jvm_open(&f, 0x1c);
+    jvm_put_class(&f, (jvm_class_dump){ .id = class_id(0), .fields = 1 }, string);
+    jvm_put_class(&f, (jvm_class_dump){ .id = class_id(1), .fields = 1 }, value);
+    jvm_put_class(&f, (jvm_class_dump){ .id = class_id(2), .super = class_id(1) }, NULL);
+    jvm_put_class(&f, (jvm_class_dump){ .id = class_id(3) }, NULL);
+    jvm_put_objects(&f, 0, class_id(3), 60000, nulls);
+    jvm_put_instance(&f, 0x200000, class_id(2), 1, value);
+    jvm_put_instance(&f, 0x300000, class_id(0), 1, string);
+    dump = read_file(&f);
+    assert_int_equal(value_of(dump, 0x300000).kind, HD_VALUE_NONE);
+    hd_dump_free(dump);
+}
+
 /* Options. ------------------------------------------------------------------------------------------ */
 
 static hd_dump *read_shop(hd_options options) {
@@ -461,6 +513,8 @@ int main(void) {
         cmocka_unit_test(wrapped_and_concurrent_collections_count),
         cmocka_unit_test(sets_count_by_their_own_map),
         cmocka_unit_test(damaged_collections_have_no_count),
+        cmocka_unit_test(a_count_is_no_text),
+        cmocka_unit_test(a_byte_with_slots_is_no_text),
         cmocka_unit_test(a_layout_overrides_the_distances),
         cmocka_unit_test(soft_references_hold_by_choice),
         cmocka_unit_test(of_several_dumps_the_first_is_read),

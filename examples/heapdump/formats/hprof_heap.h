@@ -96,7 +96,8 @@ HD_UNUSED static bool hprof_says(hprof *h, const hprof_class *part, uint64_t id,
         return hprof_call(h, object[0]) && (!type || hprof_keep(h, type, number[0], 0));
     case HPROF_BOXED:
     case HPROF_HOLDER: return !type || hprof_keep(h, type, number[0], 0);
-    case HPROF_COUNTED: return !type || hprof_keep_count(h, type, number[0], object[0]);
+    case HPROF_COUNTED:
+        return (type != HPROF_INT && type != HPROF_LONG) || hprof_keep_count(h, type, number[0], object[0]);
     case HPROF_DEQUE:
         return !type || hprof_keep_count(h, HPROF_LONG, number[0] << 32 | (uint32_t)number[1], object[0]);
     default: return true;

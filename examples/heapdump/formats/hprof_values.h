@@ -113,10 +113,13 @@ HD_UNUSED static uint32_t hprof_field(const hprof *h, uint32_t object, const cha
 HD_UNUSED static bool hprof_string_value(const hprof *h, uint32_t object, hd_value *value) {
     uint32_t text = hprof_field(h, object, "value");
     const hprof_kept *kept = text == HD_NONE ? NULL : hprof_kept_of(h, text);
+    uint32_t n;
     if (!kept || (kept->type != HPROF_BYTE && kept->type != HPROF_CHAR)) return false;
+    n = kept->size < HPROF_TEXT ? kept->size : HPROF_TEXT;
+    if (kept->at > h->bytes_size || n > h->bytes_size - kept->at) return false; /* a number, and no array's text */
     value->kind = HD_VALUE_STRING;
     value->encoding = kept->type == HPROF_CHAR || hprof_is_wide(h, object) ? HD_TEXT_UTF16 : HD_TEXT_LATIN1;
-    value->text = (hd_str){ (const char *)h->bytes + kept->at, kept->size < HPROF_TEXT ? kept->size : HPROF_TEXT };
+    value->text = (hd_str){ (const char *)h->bytes + kept->at, n };
     if (kept->size > HPROF_TEXT) value->number = kept->size / (value->encoding == HD_TEXT_UTF16 ? 2 : 1);
     return true;
 }
