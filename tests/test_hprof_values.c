@@ -392,6 +392,30 @@ static void a_byte_with_slots_is_no_text(void **state) {
     hd_dump_free(dump);
 }
 
+/* The super classes of a map run in a circle, so its set has no count. */
+static void a_circle_of_super_classes_has_no_count(void **state) {
+    (void)state;
+    static const char *const names[] = { "java/util/HashSet", "A", "B" };
+    jvm_file f = jvm_begin("1.0.2", 8);
+    jvm_slot_of map[] = { { jvm_put_string(&f, "map"), 2, 0x1000 } };
+    hd_dump *dump;
+    for (unsigned i = 0; i < 3; i++) jvm_put_load(&f, i + 1, class_id(i), jvm_put_string(&f, names[i]));
+    jvm_open(&f, 0x1c);
+    jvm_put_class(&f, (jvm_class_dump){ .id = class_id(0), .fields = 1 }, map);
+    jvm_put_class(&f, (jvm_class_dump){ .id = class_id(1), .super = class_id(2) }, NULL);
+    jvm_put_class(&f, (jvm_class_dump){ .id = class_id(2), .super = class_id(1) }, NULL);
+    jvm_put_instance(&f, 0x1000, class_id(1), 0, NULL);
+    jvm_put_instance(&f, 0x2000, class_id(0), 1, map);
+    jvm_close(&f);
+    jvm_open(&f, 0x2c);
+    jvm_close(&f);
+    dump = read_well(&format, f.data, f.size, true, 1); /* an instance is left out */
+    assert_int_equal(value_of(dump, 0x2000).kind, HD_VALUE_NONE);
+    assert_int_equal(value_of(dump, 0x1000).kind, HD_VALUE_NONE);
+    hd_dump_free(dump);
+    free(f.data);
+}
+
 /* Options. ------------------------------------------------------------------------------------------ */
 
 static hd_dump *read_shop(hd_options options) {
@@ -515,6 +539,7 @@ int main(void) {
         cmocka_unit_test(damaged_collections_have_no_count),
         cmocka_unit_test(a_count_is_no_text),
         cmocka_unit_test(a_byte_with_slots_is_no_text),
+        cmocka_unit_test(a_circle_of_super_classes_has_no_count),
         cmocka_unit_test(a_layout_overrides_the_distances),
         cmocka_unit_test(soft_references_hold_by_choice),
         cmocka_unit_test(of_several_dumps_the_first_is_read),

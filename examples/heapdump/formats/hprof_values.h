@@ -180,6 +180,7 @@ HD_UNUSED static uint64_t hprof_cells(const hprof *h, uint32_t object) {
 
 /* The rule of a class or of its nearest super class with one, or NULL. */
 HD_UNUSED static const hprof_rule *hprof_own_rule(const hprof *h, const hprof_class *c) {
+    if (c->state != HPROF_READY) return NULL; /* its super classes may run in a circle */
     while (!c->rule && c->over != HPROF_NONE) c = &h->classes[c->over];
     return c->rule;
 }
