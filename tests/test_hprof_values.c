@@ -165,6 +165,52 @@ static void threads_have_their_stack_and_locals(void **state) {
     hd_dump_free(dump);
 }
 
+/* Threads and constants of an enum whose strings share a text of `n` bytes, each of them `c`. The first `expected`
+   bytes of UTF-8 are the name, and memory is kept for no more. */
+static void check_long_name(char c, uint32_t n, size_t expected) {
+    enum { COUNT = 50 };
+    static char text[65536];
+    uint64_t name[NAMES];
+    jvm_file f = threads_begin(false, name);
+    jvm_slot_of string[] = { { 0, 2, 0 }, { 0, 8, 0 } }, thread[] = { { 0, 2, 0 }, { 0, 10, 5 } };
+    const hd_graph *g;
+    hd_dump *dump;
+    memset(text, c, n);
+    string[0].value = jvm_put_bytes(&f, &jvm_compressed, text, n);
+    jvm_close(&f);
+    jvm_put_load(&f, CLASSES + 1, class_id(CLASSES), jvm_put_string(&f, "java/lang/Enum"));
+    jvm_open(&f, 0x1c);
+    jvm_put_class(&f, (jvm_class_dump){ .id = class_id(CLASSES), .fields = 1 }, (jvm_slot_of[]){ { name[NAME], 2, 0 } });
+    for (uint64_t i = 0; i < COUNT; i++) {
+        thread[0].value = 0x100000 + 16 * i;
+        jvm_put_instance(&f, thread[0].value, class_id(STRING), 2, string);
+        jvm_put_instance(&f, 0x200000 + 16 * i, class_id(CLASSES), 1, thread);
+        jvm_put_instance(&f, 0x300000 + 16 * i, class_id(THREAD), 2, thread);
+        jvm_put_root(&f, 0x08, 0x300000 + 16 * i, (uint32_t)i + 1, 0);
+    }
+    dump = read_file(&f), g = hd_dump_graph(dump);
+    assert_int_equal(hd_graph_thread_count(g), COUNT);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        hd_value value = value_of(dump, 0x200000 + 16 * i);
+        assert_int_equal(hd_graph_thread(g, i).name.len, expected);
+        assert_int_equal(value.kind, HD_VALUE_NAME);
+        assert_int_equal(value.text.len, expected);
+        for (size_t k = 0; k < expected; k++)
+            assert_int_equal((uint8_t)value.text.data[k], c == 'n' ? 'n' : k % 2 ? 0xa9 : 0xc3);
+    }
+    assert_int_equal(((const hprof *)hd_dump_values(dump).document)->bytes_size, n + COUNT * expected);
+    hd_dump_free(dump);
+}
+
+static void long_names_are_cut(void **state) {
+    (void)state;
+    check_long_name('n', 1023, 1023);
+    check_long_name('n', 1024, 1024);
+    check_long_name('n', 1025, 1024);
+    check_long_name('\xe9', 511, 1022);
+    check_long_name('\xe9', 65536, 1024);
+}
+
 /* Collections. -------------------------------------------------------------------------------------- */
 
 /* A class of the library with its fields. `length` of the array: the slots are half of it for pairs. */
@@ -533,6 +579,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_have_a_name_and_a_state),
         cmocka_unit_test(threads_have_their_stack_and_locals),
+        cmocka_unit_test(long_names_are_cut),
         cmocka_unit_test(collections_count_their_elements),
         cmocka_unit_test(wrapped_and_concurrent_collections_count),
         cmocka_unit_test(sets_count_by_their_own_map),

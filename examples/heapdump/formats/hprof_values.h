@@ -29,7 +29,7 @@ HD_UNUSED static bool hprof_is_wide(const hprof *h, uint32_t object) {
 
 /* Names, before the graph is sealed. ---------------------------------------------------------------- */
 
-enum { HPROF_WINDOWS = 8 };
+enum { HPROF_WINDOWS = 8, HPROF_NAME_BYTES = 1024 };
 
 /* The array with the text of a string, or NULL. The low bits of its id are known; it is the nearest one of those. */
 HD_UNUSED static const hprof_kept *hprof_text_of(const hprof *h, uint32_t string) {
@@ -65,20 +65,24 @@ HD_UNUSED static uint32_t hprof_put_utf8(uint8_t *to, uint32_t c) {
     return n + 1;
 }
 
-/* Stores the text of a named object's string as UTF-8. */
+/* Stores the text of a named object's string as UTF-8: whole characters, HPROF_NAME_BYTES at most, because many
+   strings may share one long text. */
 HD_UNUSED static bool hprof_name_text(hprof *h, hprof_named *named) {
-    uint32_t string = hprof_find(h, named->string), size, step, i = 0;
+    uint32_t string = hprof_find(h, named->string), size, step, i = 0, n = 0;
     const hprof_kept *kept = string == HPROF_NONE ? NULL : hprof_text_of(h, string);
     if (!kept || (kept->type != HPROF_BYTE && kept->type != HPROF_CHAR)) return true;
     step = kept->type == HPROF_CHAR || hprof_is_wide(h, string) ? 2 : 1;
     size = (kept->size < HPROF_TEXT ? kept->size : HPROF_TEXT) / step * step;
-    if (!ROOM(&h->lines, h->bytes, h->bytes_size, 2 * size + 1, h->bytes_room)) return hprof_fail(h);
-    named->at = h->bytes_size;
+    if (!ROOM(&h->lines, h->bytes, h->bytes_size, HPROF_NAME_BYTES + 4, h->bytes_room)) return hprof_fail(h);
     while (i < size) {
         uint32_t c = hprof_code_point(h->bytes + kept->at, size, step, &i);
-        h->bytes_size += hprof_put_utf8(h->bytes + h->bytes_size, c);
+        uint32_t more = hprof_put_utf8(h->bytes + h->bytes_size + n, c);
+        if (n + more > HPROF_NAME_BYTES) break;
+        n += more;
     }
-    named->size = (uint32_t)(h->bytes_size - named->at);
+    named->at = h->bytes_size;
+    named->size = n;
+    h->bytes_size += n;
     return true;
 }
 
