@@ -337,7 +337,7 @@ static void wrapped_and_concurrent_collections_count(void **state) {
     hd_dump_free(dump);
 }
 
-/* A subclass of HashSet may have a field "map" of its own. What is no map has no count. */
+/* A subclass of HashSet may have a field "map" of its own. Objects of other classes have no count. */
 static void sets_count_by_their_own_map(void **state) {
     (void)state;
     static const char *const names[] = { "java/util/HashMap", "java/util/HashSet", "MySet", "java/lang/Integer" };
@@ -460,6 +460,40 @@ static void a_circle_of_super_classes_has_no_count(void **state) {
     assert_int_equal(value_of(dump, 0x1000).kind, HD_VALUE_NONE);
     hd_dump_free(dump);
     free(f.data);
+}
+
+/* A map adds the counts of its cells to its own count; a cell may be negative. A map has no value if its sum is
+   negative or too large. */
+static void counts_in_cells_may_be_any_number(void **state) {
+    (void)state;
+    static const struct { uint64_t base, cell; uint32_t kind; uint64_t number; } sums[] = {
+        { 10, (uint64_t)-3, HD_VALUE_LENGTH, 7 }, { (uint64_t)-3, 10, HD_VALUE_LENGTH, 7 },
+        { 3, (uint64_t)-10, HD_VALUE_NONE, 0 }, { INT64_MAX, 0, HD_VALUE_LENGTH, INT64_MAX },
+        { INT64_MAX, INT64_MAX, HD_VALUE_NONE, 0 }, { INT64_MAX, 1, HD_VALUE_NONE, 0 } };
+    static const char *const names[] = { "java/util/concurrent/ConcurrentHashMap",
+                                         "java/util/concurrent/ConcurrentHashMap$CounterCell", "[Ljava/lang/Object;" };
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        jvm_file f = jvm_begin("1.0.2", 8);
+        jvm_slot_of map[] = { { jvm_put_string(&f, "baseCount"), 11, sums[i].base },
+                              { jvm_put_string(&f, "counterCells"), 2, 0x2000 } },
+                    cell[] = { { jvm_put_string(&f, "value"), 11, sums[i].cell } };
+        uint64_t cells[] = { 0x1000 };
+        hd_dump *dump;
+        hd_value value;
+        for (unsigned k = 0; k < 3; k++) jvm_put_load(&f, k + 1, class_id(k), jvm_put_string(&f, names[k]));
+        jvm_open(&f, 0x1c);
+        jvm_put_class(&f, (jvm_class_dump){ .id = class_id(0), .fields = 2 }, map);
+        jvm_put_class(&f, (jvm_class_dump){ .id = class_id(1), .fields = 1 }, cell);
+        jvm_put_class(&f, (jvm_class_dump){ .id = class_id(2) }, NULL);
+        jvm_put_instance(&f, 0x1000, class_id(1), 1, cell);
+        jvm_put_objects(&f, 0x2000, class_id(2), 1, cells);
+        jvm_put_instance(&f, 0x3000, class_id(0), 2, map);
+        dump = read_file(&f);
+        value = value_of(dump, 0x3000);
+        assert_int_equal(value.kind, sums[i].kind);
+        assert_int_equal(value.number, sums[i].number);
+        hd_dump_free(dump);
+    }
 }
 
 /* Options. ------------------------------------------------------------------------------------------ */
@@ -587,6 +621,7 @@ int main(void) {
         cmocka_unit_test(a_count_is_no_text),
         cmocka_unit_test(a_byte_with_slots_is_no_text),
         cmocka_unit_test(a_circle_of_super_classes_has_no_count),
+        cmocka_unit_test(counts_in_cells_may_be_any_number),
         cmocka_unit_test(a_layout_overrides_the_distances),
         cmocka_unit_test(soft_references_hold_by_choice),
         cmocka_unit_test(of_several_dumps_the_first_is_read),

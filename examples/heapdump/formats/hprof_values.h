@@ -193,17 +193,17 @@ HD_UNUSED static const hprof_rule *hprof_own_rule(const hprof *h, const hprof_cl
 HD_UNUSED static void hprof_count_value(const hprof *h, uint32_t object, const hprof_class *c, hd_value *value) {
     const hprof_kept *kept = hprof_kept_of(h, object);
     const hprof_rule *rule = hprof_own_rule(h, c);
-    int64_t count;
+    uint64_t count;
     if (!kept || !rule || rule->says < HPROF_COUNTED) return;
-    count = kept->type == HPROF_LONG ? (int64_t)kept->at : (int32_t)kept->at;
+    count = kept->type == HPROF_LONG ? kept->at : (uint64_t)(int32_t)kept->at;
     if (rule->says == HPROF_DEQUE) {
-        count = (int64_t)(int32_t)kept->at - (int32_t)(kept->at >> 32);
-        if (count < 0) count += kept->size;
+        count = (uint64_t)(int32_t)kept->at - (uint64_t)(int32_t)(kept->at >> 32);
+        if (count > INT64_MAX) count += kept->size;
     }
-    count += (int64_t)hprof_cells(h, object);
-    if (count < 0) return;
+    count += hprof_cells(h, object);
+    if (count > INT64_MAX) return; /* below zero */
     value->kind = HD_VALUE_LENGTH;
-    value->number = (uint64_t)count;
+    value->number = count;
     value->slots = kept->size / rule->slot_size;
 }
 
