@@ -1133,6 +1133,50 @@ static void deep_classes_take_no_time(void **state) {
     hd_dump_free(dump);
 }
 
+/* Classes below one missing super class do not each walk through all super classes, even if other classes come between
+   them. */
+static void classes_below_a_missing_class_take_no_time(void **state) {
+    (void)state;
+    enum { CHAIN = 4000, BELOW = 20000 };
+    jvm_file f = jvm_begin("1.0.2", 4);
+    hd_dump *dump;
+    jvm_open(&f, 0x1c);
+    for (uint32_t i = 1; i <= CHAIN; i++) jvm_put_class(&f, (jvm_class_dump){ .id = 8 * i, .super = 8 * (i + 1) }, NULL);
+    for (uint32_t i = 0; i < BELOW; i++) {
+        jvm_put_class(&f, (jvm_class_dump){ .id = 0x100000 + 8 * i, .super = 8 }, NULL);
+        jvm_put_instance(&f, 0x200000 + 8 * i, 0x100000 + 8 * i, 0, NULL);
+    }
+    end_dump(&f);
+    dump = read_leniently(&f, 1);
+    assert_int_equal(hd_graph_object_count(hd_dump_graph(dump)), CHAIN + 2 * BELOW + 1);
+    hd_dump_free(dump);
+}
+
+/* A chain of super classes is complete only when its last record comes, in any order. */
+static void super_classes_may_come_last(void **state) {
+    (void)state;
+    enum { CHAIN = 50 };
+    jvm_file f = jvm_begin("1.0.2", 4);
+    jvm_slot_of slot[CHAIN] = { { 0 } };
+    hd_object o;
+    hd_dump *dump;
+    for (uint32_t i = 0; i < CHAIN; i++) slot[i] = (jvm_slot_of){ 0x10, 2, 0x1000 };
+    slot[0].name = jvm_put_string(&f, "next");
+    jvm_open(&f, 0x1c);
+    for (uint32_t i = 1; i <= CHAIN; i++) {
+        jvm_put_class(&f, (jvm_class_dump){ .id = 8 * i, .super = i < CHAIN ? 8 * (i + 1) : 0, .fields = 1 }, slot);
+        jvm_put_instance(&f, 0x1000 + 8 * i, 8, CHAIN, slot);
+    }
+    jvm_put_instance(&f, 0x1000, 8, CHAIN, slot);
+    end_dump(&f);
+    dump = read_file(&f);
+    for (uint32_t i = 0; i <= CHAIN; i++) {
+        o = hd_graph_object(hd_dump_graph(dump), hd_graph_find(hd_dump_graph(dump), 0x1000 + 8 * i));
+        assert_int_equal(o.reference_count, CHAIN);
+    }
+    hd_dump_free(dump);
+}
+
 /* Each thread's name is found without a search through all threads. */
 static void many_threads_take_no_time(void **state) {
     (void)state;
@@ -1192,6 +1236,8 @@ int main(void) {
         cmocka_unit_test(damage_is_survived),
         cmocka_unit_test(limits_bind),
         cmocka_unit_test(deep_classes_take_no_time),
+        cmocka_unit_test(classes_below_a_missing_class_take_no_time),
+        cmocka_unit_test(super_classes_may_come_last),
         cmocka_unit_test(many_threads_take_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

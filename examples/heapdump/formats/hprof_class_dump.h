@@ -113,7 +113,6 @@ HD_UNUSED static bool hprof_class_object(hprof *h, uint32_t class_index) {
     if (!hprof_mirror(h, &in_graph)) return false;
     if (!hprof_object(h, h->classes[class_index].id, in_graph, HPROF_CLASS, class_index)) return false;
     h->classes[class_index].object = h->objects - 1;
-    h->class_dumps++;
     return true;
 }
 

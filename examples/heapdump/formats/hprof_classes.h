@@ -198,20 +198,31 @@ HD_UNUSED static void hprof_class_kind(hprof *h, hprof_class *c) {
     hprof_rule_fields(h, c);
 }
 
+/* Whether the file has the record of a class so far. */
+HD_UNUSED static bool hprof_has_class(const hprof *h, uint64_t id) {
+    uint32_t i = hprof_map_get(h, &h->class_of, id);
+    return i != HPROF_NONE && h->classes[i].object != HPROF_NONE;
+}
+
+/* Notes which super class the classes of a chain lack. Always false. */
+HD_UNUSED static bool hprof_lack(hprof *h, const uint32_t *chain, uint32_t n, uint64_t id) {
+    while (n--) h->classes[chain[n]].lacks = id;
+    return false;
+}
+
 /* Finds the super classes of a class. False: the record of one is still missing, or they run in a circle. */
 HD_UNUSED static bool hprof_class_ready(hprof *h, uint32_t of) {
     uint32_t chain[HPROF_DEPTH], n = 0, i = of;
     uint64_t sum = 0;
     if (h->classes[of].state) return h->classes[of].state == HPROF_READY;
-    if (h->classes[of].tried == h->class_dumps) return false;
-    h->classes[of].tried = h->class_dumps;
     for (; i != HPROF_NONE && h->classes[i].state != HPROF_READY; n++) {
         hprof_class *c = &h->classes[i];
-        if (c->object == HPROF_NONE) return false;
+        if (c->object == HPROF_NONE) return hprof_lack(h, chain, n, c->id);
+        if (c->lacks && !hprof_has_class(h, c->lacks)) return hprof_lack(h, chain, n, c->lacks);
         if (n == HPROF_DEPTH || c->state == HPROF_BROKEN) break;
         chain[n] = i;
         i = c->super ? hprof_map_get(h, &h->class_of, c->super) : HPROF_NONE;
-        if (c->super && i == HPROF_NONE) return false;
+        if (c->super && i == HPROF_NONE) return hprof_lack(h, chain, n + 1, c->super);
     }
     for (uint32_t k = n; k--;) {
         hprof_class *c = &h->classes[chain[k]];

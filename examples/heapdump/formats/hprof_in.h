@@ -41,6 +41,7 @@ typedef struct hprof_rule {
 
 typedef struct hprof_class {
     uint64_t id, name, super, loader;
+    uint64_t lacks;              /* id of a super class without a record when it was last sought; 0: none */
     uint32_t in_graph;           /* class of the graph for its instances */
     uint32_t object;             /* the class object, or HPROF_NONE: no CLASS DUMP */
     uint32_t field, field_count; /* own instance fields, in hprof.types and hprof.names */
@@ -49,7 +50,6 @@ typedef struct hprof_class {
     uint32_t bytes;              /* with all super classes */
     uint32_t up;                 /* nearest super class with fields, or HPROF_NONE */
     uint32_t over;               /* the super class, or HPROF_NONE */
-    uint32_t tried;              /* number of class dumps when its super classes were last sought in vain */
     uint8_t state, holds, says;
     uint8_t number_type[2];
     uint32_t number_at[2], object_at[2]; /* offsets of the fields of `rule`; HPROF_NONE: none */
@@ -179,7 +179,6 @@ typedef struct hprof {
     uint32_t *by_graph;          /* classes by their number in the graph */
     size_t by_graph_room;
     uint64_t dumps, left_out;
-    uint32_t class_dumps;
 } hprof;
 
 /* Bytes. --------------------------------------------------------------------------------------- */
