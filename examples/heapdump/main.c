@@ -306,7 +306,7 @@ static const command rows[] = {
       .summary = "list threads: stacks, and the memory that locals retain", .usage = "[OPTIONS] FILE...",
       .help = "Lists the threads in a heap dump of a Java VM (hprof), with state and stack. The thread whose local "
       "variables retain most comes first. Below each frame are its local variables: retained size, class, value and "
-      "id. The retained size of a thread counts each object once, also if several variables hold the object.\n"
+      "id. The retained size of a thread counts each object once. Behind 1008 threads, > marks lower bounds.\n"
       "After the id of a thread is the retained size of its java.lang.Thread object, with all ThreadLocal values. A "
       "terminal shows the three largest local variables of a thread; --all and pipes show the whole stack.",
       .options = "top all wide bytes json csv" FILES JAVA, .examples = "heapdump threads app.hprof" },

@@ -13,15 +13,18 @@ typedef struct thread_line {
     uint32_t number;
     const local *locals;         /* by frame, the largest first */
     uint32_t count;
-    hd_total retained;           /* by all its locals together */
+    hd_total retained;           /* by all its locals together; not exact: a lower bound */
+    uint64_t sum, most;          /* of the bytes that each local retains */
 } thread_line;
 
 typedef struct thread_list {
-    thread_line *lines;          /* most retained first */
-    uint32_t count;
+    thread_line *lines;          /* most retained first; behind the exact threads the largest sum first */
+    uint32_t count, exact;       /* exact: number of threads at the beginning with exact retained sizes */
     local *locals;
     hd_total together;           /* retained by the locals of all threads */
 } thread_list;
+
+enum { EXACT_THREADS = 16 * 63 }; /* one walk through the graph for 63 */
 
 /* Lines of a thread on a screen: locals, and the share of the heap that its locals must retain. */
 enum { SHOWN_LOCALS = 3, SHOWN_PART = 100, SHOWN_UNITS = 60 };
@@ -35,6 +38,12 @@ static int by_frame(const void *a, const void *b, void *of) {
     if (p != q) return p < q ? 1 : -1;
     if (x->object != y->object) return x->object < y->object ? -1 : 1;
     return x->root < y->root ? -1 : x->root > y->root;
+}
+
+static int by_sum(const void *a, const void *b) {
+    const thread_line *x = a, *y = b;
+    if (x->sum != y->sum) return x->sum < y->sum ? 1 : -1;
+    return x->number < y->number ? -1 : 1;
 }
 
 static int by_retained(const void *a, const void *b) {
@@ -61,37 +70,55 @@ static uint32_t find_locals(const objects *o, thread_list *list) {
     return kept;
 }
 
-/* The retained sizes of the locals of each thread, and of all threads together. */
+/* Gives each thread its locals, and sorts the threads by the sum of the retained sizes. */
+static void share_locals(const objects *o, thread_list *list, uint32_t locals) {
+    for (uint32_t i = 0; i < locals; i++) {
+        thread_line *t = &list->lines[list->locals[i].thread];
+        uint64_t bytes = retained_by(o, list->locals[i].object);
+        if (!t->count++) t->locals = &list->locals[i];
+        if (bytes > t->most) t->most = bytes;
+        t->sum += bytes > UINT64_MAX - t->sum ? UINT64_MAX - t->sum : bytes;
+    }
+    qsort(list->lines, list->count, sizeof *list->lines, by_sum);
+    list->exact = list->count < EXACT_THREADS ? list->count : EXACT_THREADS;
+}
+
+/* The retained sizes of the locals of the exact threads, and of all threads together. */
 static int find_retained(const objects *o, thread_list *list, uint32_t locals) {
-    size_t *first = needed(calloc((size_t)list->count + 2, sizeof *first));
+    size_t *first = needed(calloc((size_t)list->exact + 2, sizeof *first)), n = 0;
     uint32_t *members = needed(malloc(2 * ((size_t)locals + 1) * sizeof *members));
-    hd_total *sums = needed(calloc((size_t)list->count + 1, sizeof *sums));
+    hd_total *sums = needed(calloc((size_t)list->exact + 1, sizeof *sums));
     reading r;
     hd_options options = long_call(&r, "finding the bytes that each thread retains");
     hd_error err;
     hd_status status;
-    for (uint32_t i = 0; i < locals; i++) {
-        members[i] = members[locals + i] = list->locals[i].object;
-        first[list->locals[i].thread + 1] = i + 1;
+    for (uint32_t i = 0; i < list->exact; i++) {
+        for (uint32_t k = 0; k < list->lines[i].count; k++) members[n++] = list->lines[i].locals[k].object;
+        first[i + 1] = n;
     }
-    for (uint32_t i = 0; i < list->count; i++)
-        if (first[i + 1] < first[i]) first[i + 1] = first[i];
-    first[list->count + 1] = 2 * (size_t)locals;
-    status = hd_graph_sets_retained(o->graph, members, first, (size_t)list->count + 1, &options, sums, &err);
+    for (uint32_t i = 0; i < locals; i++) members[n++] = list->locals[i].object;
+    first[list->exact + 1] = n;
+    status = hd_graph_sets_retained(o->graph, members, first, (size_t)list->exact + 1, &options, sums, &err);
     progress_end();
     for (uint32_t i = 0; i < list->count; i++) {
-        list->lines[i].locals = list->locals + first[i];
-        list->lines[i].count = (uint32_t)(first[i + 1] - first[i]);
-        list->lines[i].retained = sums[i];
+        thread_line *t = &list->lines[i];
+        t->retained = i < list->exact ? sums[i] : (hd_total){ .objects = t->count != 0, .bytes = t->most };
     }
-    list->together = sums[list->count];
+    list->together = sums[list->exact];
     free(first), free(members), free(sums);
     return status ? failed(o->file, &err) : DONE;
+}
+
+/* A thread behind the first `i` lines retains at most these bytes. */
+static uint64_t most_behind(const thread_list *list, uint32_t i) {
+    uint64_t sum = list->exact < list->count ? list->lines[i > list->exact ? i : list->exact].sum : 0;
+    return i < list->exact && list->lines[i].retained.bytes > sum ? list->lines[i].retained.bytes : sum;
 }
 
 static void threads_close(thread_list *list) { free(list->lines), free(list->locals); }
 
 static int threads_open(const objects *o, thread_list *list) {
+    uint32_t locals;
     memset(list, 0, sizeof *list);
     list->count = hd_graph_thread_count(o->graph);
     if (!list->count) {
@@ -102,11 +129,13 @@ static int threads_open(const objects *o, thread_list *list) {
     list->lines = needed(calloc(list->count, sizeof *list->lines));
     for (uint32_t i = 0; i < list->count; i++)
         list->lines[i].info = hd_graph_thread(o->graph, i), list->lines[i].number = i;
-    if (find_retained(o, list, find_locals(o, list))) {
+    locals = find_locals(o, list);
+    share_locals(o, list, locals);
+    if (find_retained(o, list, locals)) {
         threads_close(list);
         return BAD_INPUT;
     }
-    qsort(list->lines, list->count, sizeof *list->lines, by_retained);
+    qsort(list->lines, list->exact, sizeof *list->lines, by_retained);
     return DONE;
 }
 
@@ -142,7 +171,8 @@ static void put_local(FILE *out, const arguments *a, const screen *s, const obje
 }
 
 /* "main, RUNNABLE  id 4027, retains 1.2 KiB". */
-static void put_thread(FILE *out, const arguments *a, const screen *s, const objects *o, const thread_line *t) {
+static void put_thread(FILE *out, const arguments *a, const screen *s, const objects *o, const thread_line *t,
+                       bool exact) {
     char *text;
     size_t size;
     FILE *line = needed(open_memstream(&text, &size));
@@ -155,7 +185,7 @@ static void put_thread(FILE *out, const arguments *a, const screen *s, const obj
     }
     closed_text(line, &text);
     put_style(out, s, t->retained.bytes >= o->dominators->bytes / 10 && t->retained.bytes ? STRONG : PLAIN);
-    put_bytes(out, a, t->retained.bytes, 12);
+    display(out, "%s", exact ? " " : ">"), put_bytes(out, a, t->retained.bytes, 11);
     put_share(out, t->retained.bytes, o->dominators->bytes);
     display(out, "  "), put_within(out, text, s->columns ? s->columns - 23 : 0);
     put_style(out, s, PLAIN);
@@ -258,13 +288,13 @@ static int threads_text(const arguments *a, const objects *o, FILE *out) {
         bool stack = rows && has_stack(o, &list, i) && (!i || used + lines_of(o, t) <= rows);
         if (rows && i && used >= rows && !a->cut.cutoff.top) break;
         used += stack ? lines_of(o, t) : 1;
-        put_thread(out, a, &s, o, t);
+        put_thread(out, a, &s, o, t, i < list.exact);
         if (!rows) put_whole(out, a, &s, o, t);
         else if (stack) put_brief(out, a, &s, o, t);
     }
     if (i < list.count) {
         display(out, "... %u more thread%s, each with at most ", list.count - i, plural(list.count - i));
-        put_bytes(out, a, list.lines[i].retained.bytes, 0);
+        put_bytes(out, a, most_behind(&list, i), 0);
         display(out, " (--all)\n");
     }
     if (list.lines[0].count) {
@@ -289,7 +319,7 @@ static void json_local(hd_json *j, const objects *o, const local *x) {
     hd_json_end(j);
 }
 
-static void json_thread(hd_json *j, const objects *o, const thread_line *t) {
+static void json_thread(hd_json *j, const objects *o, const thread_line *t, bool exact) {
     json_line(j);
     json_str(j, "thread", t->info.name);
     json_str(j, "state", t->info.state);
@@ -299,6 +329,7 @@ static void json_thread(hd_json *j, const objects *o, const thread_line *t) {
         json_u64(j, "retained", retained_by(o, t->info.object));
     }
     json_u64(j, "locals_retained", t->retained.bytes);
+    json_bool(j, "exact", exact);
     json_u64(j, "locals_retained_objects", t->retained.objects);
     json_array(j, "frames");
     for (uint32_t i = 0; i < t->info.frame_count; i++) {
@@ -324,7 +355,8 @@ static int threads_json(const arguments *a, const objects *o, hd_json *j) {
     json_u64(j, "locals_retained", list.together.bytes);
     json_u64(j, "count", list.count);
     json_array(j, "threads");
-    for (uint32_t i = 0; i < list.count && i < shown_of(a, HD_NONE); i++) json_thread(j, o, &list.lines[i]);
+    for (uint32_t i = 0; i < list.count && i < shown_of(a, HD_NONE); i++)
+        json_thread(j, o, &list.lines[i], i < list.exact);
     hd_json_end(j);
     threads_close(&list);
     return DONE;

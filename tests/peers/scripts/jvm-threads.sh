@@ -27,6 +27,23 @@ check "a table of local variables" "file,thread,state,id,class,retained $data/sh
 check "a format without threads" "1 heapdump: $data/small.dartheap (dart): the file has no threads; heap dumps of Java VMs (hprof) have them" \
   "$("$tool" threads "$data/small.dartheap" 2> err && echo 0 || echo "$? $(cat err)")"
 
+# 1,100 threads: thread i has arrays of 8 i and of 8 bytes as its locals
+python3 - > many.hprof << 'EOF'
+import struct, sys
+dump = b""
+for i in range(1, 1101):
+    for k, n in enumerate((8 * i, 8)):
+        dump += struct.pack(">BQIIB", 0x23, 0x100000 * (k + 1) + 0x10000000 * i, 0, n, 8) + bytes(n)
+        dump += struct.pack(">BQII", 0x03, 0x100000 * (k + 1) + 0x10000000 * i, i, 0)
+    dump += struct.pack(">BQII", 0x08, 0x300000 + 0x10000000 * i, i, 0)
+sys.stdout.buffer.write(b"JAVA PROFILE 1.0.2\0" + struct.pack(">IQ", 8, 1) + struct.pack(">BII", 0x1c, 0, len(dump)) +
+                        dump + struct.pack(">BII", 0x2c, 0, 0))
+EOF
+check "the 1,008 largest threads are exact, the others lower bounds" "[1100,1008,8808,752,736,8]" \
+  "$("$tool" threads --layout file --json many.hprof | jq -c '.files[0].threads | [length, (map(select(.exact)) | length),
+    .[0].locals_retained, .[1007].locals_retained, .[1008].locals_retained, .[1099].locals_retained]')"
+check "lower bounds are marked" "92" "$("$tool" threads --layout file many.hprof | grep -c '^>')"
+
 check "a merged path names the class of a static field" "      24 B   50.0%  1    JNI global: Shop\$Toy › name: java.lang.String › value: byte[]
       24 B   50.0%  1    system class: class Shop › Shop.next: byte[]" "$("$tool" path --class 'byte[]' "$data/shop.hprof" | tail -2)"
 check "classes by package" "retained live bytes live count classes package
