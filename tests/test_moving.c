@@ -204,7 +204,7 @@ static void a_block_moves_to_unreadable_rows(void **state) {
 
 /* Takes snapshots while a thread moves one block. Each has all blocks, or reports the moves. */
 static void assert_once(void **state, void *(*work)(void *user), hd_heap_kind kind, bool ages) {
-    const unsigned most = (unsigned)long_or_short(3000, spins ? ROUNDS : ROUNDS / 5);
+    const unsigned most = (unsigned)long_or_short(2 * ROUNDS, spins ? ROUNDS : ROUNDS / 5);
     const hd_allocator none = { NULL, NULL };
     uint64_t all = FILLERS + 2, blocks = all, off = 0;
     uint32_t under_way = 0;
