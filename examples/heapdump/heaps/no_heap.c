@@ -4,7 +4,7 @@
 
 enum { MOST_VALUES = 12 };
 
-/* The value of a heap for one of the options; NULL: it has none. The text is valid until the next call. */
+/* Returns the value of a heap for an option, or NULL if the heap lacks this value. The next call changes the text. */
 typedef const char *heap_value(const hd_heap *heap);
 
 static const char *kind_value(const hd_heap *heap) { return hd_heap_kind_name(heap->kind); }

@@ -1,8 +1,8 @@
 /* suspects: compares condensed dumps. A function that a dump leaves out has an unknown size there, not 0 bytes.
 
-   Only the first and the last dump decide about growth. If one of them is a breakdown, and may leave out functions
-   that the other one lists, their bytes move to the nearest caller that both list. A function stays if it is larger
-   than each call path of its caller whose bytes are not broken down, or than the smallest listed function there. */
+   Growth is the difference between the first and the last dump. If one dump may leave out a function, the bytes of
+   the function move to the nearest caller that both dumps list. A function keeps its bytes if the dump would have
+   listed a function of this size: the dump lists a smaller function there, or has no call path that is as large. */
 
 #include "series.h"
 
@@ -12,7 +12,7 @@
    paths; the smallest listed child. */
 typedef struct levelling {
     series *s;
-    uint32_t dump, other;        /* the dump to level, and the one that may list more */
+    uint32_t dump, other;        /* the dump to level, and the dump that may list more */
     double *left, *largest, *least;
     double *size;                /* with all below, in the other dump */
     uint32_t *caller;            /* the nearest listed one */
