@@ -167,7 +167,7 @@ static int retained_text(const arguments *a, const objects *o, FILE *out) {
         if (class_total(a, o, &total)) return BAD_INPUT;
         put_bytes(out, a, total.bytes, 12);
         display(out, " in %llu object%s would go with all of class %s%s\n", (unsigned long long)total.objects,
-                plural(total.objects), a->objects.class_name, a->objects.subclasses ? " and those that extend it"
+                plural(total.objects), a->objects.class_name, a->objects.subclasses ? " and of its subclasses"
                     : "");
         return DONE;
     }
